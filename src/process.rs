@@ -1,0 +1,134 @@
+//! Other processes, read from `/proc`: ancestors, controlling terminals, working folders. Where there is no `/proc` (macOS)
+//! everything here answers "unknown". Knows nothing of agents.
+
+use std::path::{Path, PathBuf};
+
+use crate::environment::Env;
+
+/// How many ancestors are looked at; deeper chains do not occur.
+const MAX_ANCESTORS: usize = 64;
+
+/// One process, as `/proc/PID/stat` describes it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Process {
+    pub pid: u32,
+    pub parent: u32,
+    /// Device number of the controlling terminal; 0 = none.
+    terminal: u32,
+}
+
+impl Process {
+    /// Reads `/proc/PID/stat`; `None` if there is no such process or no `/proc`.
+    #[must_use]
+    pub fn read(pid: u32) -> Option<Self> {
+        Self::parse(pid, &std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    }
+
+    /// `pid (name) state ppid pgrp session tty_nr …`: the name may hold anything, also `)`.
+    fn parse(pid: u32, stat: &str) -> Option<Self> {
+        let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace();
+        let parent = fields.nth(1)?.parse().ok()?;
+        let terminal: i32 = fields.nth(2)?.parse().ok()?;
+        Some(Self { pid, parent, terminal: terminal.cast_unsigned() })
+    }
+
+    /// Path of the controlling terminal: `/dev/pts/N` (majors 136–143) or `/dev/ttyN` (major 4, minors 1–63).
+    #[must_use]
+    pub fn terminal(&self) -> Option<PathBuf> {
+        let major = (self.terminal >> 8) & 0xfff;
+        let minor = (self.terminal & 0xff) | ((self.terminal >> 12) & 0xf_ff00);
+        match major {
+            136..=143 => Some(PathBuf::from(format!("/dev/pts/{}", minor + ((major - 136) << 8)))),
+            4 if (1..64).contains(&minor) => Some(PathBuf::from(format!("/dev/tty{minor}"))),
+            _ => None,
+        }
+    }
+
+    #[must_use]
+    pub fn has_terminal(&self) -> bool {
+        self.terminal != 0
+    }
+
+    /// The program's arguments, the program itself first; empty for kernel threads and zombies.
+    #[must_use]
+    pub fn arguments(&self) -> Vec<String> {
+        let bytes = std::fs::read(format!("/proc/{}/cmdline", self.pid)).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        text.split_terminator('\0').map(str::to_owned).collect()
+    }
+
+    /// The program's file; ends in " (deleted)" when it was replaced since.
+    #[must_use]
+    pub fn program(&self) -> Option<PathBuf> {
+        std::fs::read_link(format!("/proc/{}/exe", self.pid)).ok()
+    }
+
+    #[must_use]
+    pub fn working_folder(&self) -> Option<PathBuf> {
+        std::fs::read_link(format!("/proc/{}/cwd", self.pid)).ok()
+    }
+
+    #[must_use]
+    pub fn environment(&self) -> Option<Env> {
+        Env::of(self.pid)
+    }
+
+    /// Effective user id of the process.
+    #[must_use]
+    pub fn user(&self) -> Option<u32> {
+        use std::os::unix::fs::MetadataExt;
+        Some(std::fs::metadata(format!("/proc/{}", self.pid)).ok()?.uid())
+    }
+}
+
+/// The parent of this process, its parent, and so on, up to but without pid 1.
+pub fn ancestors() -> impl Iterator<Item = Process> {
+    let mut next = std::os::unix::process::parent_id();
+    std::iter::from_fn(move || {
+        let process = if next > 1 { Process::read(next) } else { None }?;
+        next = process.parent;
+        Some(process)
+    })
+    .take(MAX_ANCESTORS)
+}
+
+/// The last component of a program's path, without the mark of a replaced file.
+#[must_use]
+pub fn program_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.strip_suffix(" (deleted)").unwrap_or(&name).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_brackets_does_not_shift_the_fields() {
+        let process = Process::parse(7, "7 (a) b) S 42 7 7 34819 7 4194304 0").expect("a process");
+        assert_eq!((process.parent, process.terminal()), (42, Some(PathBuf::from("/dev/pts/3"))));
+    }
+
+    #[test]
+    fn device_numbers_become_paths() {
+        let terminal = |terminal| Process { pid: 1, parent: 0, terminal }.terminal();
+        assert_eq!(terminal(0), None);
+        assert_eq!(terminal((136 << 8) | 5), Some(PathBuf::from("/dev/pts/5")));
+        assert_eq!(terminal((137 << 8) | 1), Some(PathBuf::from("/dev/pts/257")));
+        assert_eq!(terminal((136 << 8) | 0x10_0000 | 1), Some(PathBuf::from("/dev/pts/257")));
+        assert_eq!(terminal((4 << 8) | 2), Some(PathBuf::from("/dev/tty2")));
+        assert_eq!(terminal((4 << 8) | 64), None);
+    }
+
+    #[test]
+    fn a_replaced_program_keeps_its_name() {
+        assert_eq!(program_name(Path::new("/usr/bin/tmux (deleted)")), "tmux");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_chain_of_ancestors_begins_with_the_parent() {
+        let first = ancestors().next().expect("a parent");
+        assert_eq!(first.pid, std::os::unix::process::parent_id());
+    }
+}
