@@ -27,6 +27,8 @@ pub struct Command<'sandbox> {
     before: String,
     /// Shell redirections after the program.
     redirections: String,
+    /// Variables that the script takes from whoever starts it.
+    inherited: Vec<&'static str>,
     folder: PathBuf,
 }
 
@@ -39,6 +41,7 @@ impl<'sandbox> Command<'sandbox> {
             stdin: Vec::new(),
             before: String::new(),
             redirections: String::new(),
+            inherited: Vec::new(),
             folder: sandbox.path("home"),
         }
     }
@@ -68,6 +71,12 @@ impl<'sandbox> Command<'sandbox> {
     pub fn in_pane(self, tmux: &TmuxServer<'_>, target: &str) -> Self {
         let variables = tmux.environment(target);
         self.envs(variables)
+    }
+
+    /// Takes these variables, where set, from the place in which the script is started: a popup, an ssh session.
+    pub fn inheriting(mut self, names: &[&'static str]) -> Self {
+        self.inherited.extend(names);
+        self
     }
 
     pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
@@ -106,6 +115,9 @@ impl<'sandbox> Command<'sandbox> {
         for (name, value) in &self.variables {
             environment.push(b' ');
             environment.extend(quote(&[name.as_bytes(), b"=", value.as_bytes()].concat()));
+        }
+        for name in &self.inherited {
+            environment.extend(format!(" ${{{name}+\"{name}=${name}\"}}").into_bytes());
         }
         let words: Vec<u8> = self.words.iter().flat_map(|word| [b" ".to_vec(), quote(word.as_bytes())].concat()).collect();
         let script = [
@@ -200,13 +212,19 @@ impl Job {
 }
 
 /// What a run left behind. The methods check and hand on, so that a test reads like a sentence.
-#[derive(Debug)]
 pub struct Outcome {
     pub stdout: Vec<u8>,
     pub stderr: Vec<u8>,
     /// As the shell sees it: 128 + number of the signal for a killed program.
     pub status: i32,
     pub elapsed: Duration,
+}
+
+impl std::fmt::Debug for Outcome {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { status, elapsed, .. } = self;
+        write!(formatter, "status {status} after {elapsed:?}, stdout {:?}, stderr {:?}", self.text(), self.errors())
+    }
 }
 
 impl Outcome {

@@ -187,10 +187,11 @@ fn strict(bytes: &[u8]) -> Vec<Piece> {
             }
             (0x1b, Some(b'[')) => {
                 at += 2;
-                while at < bytes.len() && !(0x40..=0x7e).contains(&bytes[at]) {
+                while at < bytes.len() && bytes[at] != 0x1b && !(0x40..=0x7e).contains(&bytes[at]) {
                     at += 1;
                 }
-                at += 1;
+                // ESC cuts a torn sequence off and begins the next one.
+                at += usize::from(bytes.get(at) != Some(&0x1b));
             }
             (0x1b, Some(_)) => at += 2,
             _ => at += 1,

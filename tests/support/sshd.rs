@@ -2,7 +2,9 @@
 
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
+
+use rustix::process::{Pid, Signal};
 
 use super::eventually;
 use super::sandbox::{Sandbox, installed, is_root};
@@ -11,7 +13,7 @@ use super::sandbox::{Sandbox, installed, is_root};
 pub struct Sshd {
     folder: PathBuf,
     port: u16,
-    child: Child,
+    pid: Pid,
 }
 
 impl Sshd {
@@ -38,17 +40,19 @@ impl Sshd {
              PidFile {at}/pid\nPasswordAuthentication no\nPermitRootLogin prohibit-password\nAcceptEnv LANG LC_*\n"
         );
         std::fs::write(folder.join("config"), config).expect("sshd's configuration");
-        let log = std::fs::File::create(folder.join("log")).expect("sshd's log");
-        let child = std::process::Command::new(program)
-            .args(["-D", "-e", "-f"])
+        // It becomes a daemon: nothing of this process is among the ancestors of what runs at the far end.
+        let started = std::process::Command::new(program)
+            .arg("-f")
             .arg(folder.join("config"))
+            .arg("-E")
+            .arg(folder.join("log"))
             .env_clear()
             .envs(sandbox.variables())
             .stdin(Stdio::null())
-            .stderr(log)
-            .spawn()
-            .expect("sshd");
-        let sshd = Self { folder, port, child };
+            .status();
+        assert!(started.expect("sshd").success());
+        let pid = eventually("sshd tells its id", || Pid::from_raw(std::fs::read_to_string(folder.join("pid")).ok()?.trim().parse().ok()?));
+        let sshd = Self { folder, port, pid };
         eventually("sshd listens", || TcpStream::connect(("127.0.0.1", port)).ok());
         let probe = std::process::Command::new("sh").args(["-c", &sshd.line("true")]).stdin(Stdio::null()).output().expect("sh");
         if probe.status.success() { Ok(sshd) } else { Err("this user cannot log in (no shell, or a locked account)".into()) }
@@ -70,7 +74,6 @@ impl Sshd {
 
 impl Drop for Sshd {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let _ = rustix::process::kill_process(self.pid, Signal::TERM);
     }
 }

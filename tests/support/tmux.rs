@@ -127,6 +127,21 @@ impl<'sandbox> TmuxServer<'sandbox> {
         terminal.clear();
     }
 
+    /// Waits until another tmux is attached to this one from inside a pane.
+    pub fn await_nested_client(&self) {
+        eventually("a client that is itself tmux", || {
+            self.run(["list-clients", "-F", "#{client_termtype}"]).lines().any(|line| line.starts_with("tmux ")).then_some(())
+        });
+    }
+
+    /// A line of shell that attaches to this server from a pane of another one, or from the far end of ssh.
+    #[must_use]
+    pub fn attach_line(&self) -> String {
+        let tmpdir = self.sandbox.path("tmux");
+        let words = super::command::join(&self.words(["attach-session", "-t", SESSION]));
+        format!("env -u TMUX -u TMUX_PANE TMUX_TMPDIR={} LC_ALL=C.UTF-8 {words}", tmpdir.display())
+    }
+
     /// Waits until a client's last activity (in whole seconds) is newer than that of all others.
     pub fn make_most_recent(&self, terminal: &OuterTerminal) {
         let tty = terminal.tty().display().to_string();
