@@ -101,6 +101,12 @@ impl<'sandbox> Command<'sandbox> {
         self
     }
 
+    /// One more argument at the end.
+    pub fn appending(mut self, argument: impl Into<OsString>) -> Self {
+        self.words.push(argument.into());
+        self
+    }
+
     /// A program that starts this one, such as `setsid --wait`.
     pub fn below<Word: AsRef<OsStr>>(mut self, words: impl IntoIterator<Item = Word>) -> Self {
         self.words.splice(0..0, words.into_iter().map(|word| word.as_ref().to_owned()));

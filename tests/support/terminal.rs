@@ -191,6 +191,13 @@ impl OuterTerminal {
         notifications(&self.bytes())
     }
 
+    /// The bytes since the last `clear`, as soon as a notification is among them.
+    #[must_use]
+    pub fn bytes_once_notified(&self) -> Vec<u8> {
+        let _ = self.notifications(1);
+        self.bytes()
+    }
+
     /// The bells since the last `clear`, awaited likewise.
     #[must_use]
     pub fn bells(&self, wanted: usize) -> usize {
