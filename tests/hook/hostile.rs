@@ -1,8 +1,9 @@
 //! Names and texts chosen to end a sequence early, to start one of their own, or to deceive the eye.
 
 use super::support::sender::claude;
+use super::support::text::one_clean_notification;
 use super::support::tmux::SESSION;
-use super::support::{Notification, Payload, Persona, Protocol, Sandbox, TmuxServer, bells, notifications};
+use super::support::{Payload, Persona, Protocol, Sandbox, TmuxServer};
 
 /// What a folder, a window or an answer may be called.
 const HOSTILE: [&str; 12] = [
@@ -20,24 +21,6 @@ const HOSTILE: [&str; 12] = [
     "\u{2028}line\u{2029}",
 ];
 
-/// One whole notification whose texts carry no control, no separator, and fit.
-#[track_caller]
-fn check(bytes: &[u8], what: &str) -> Notification {
-    let mut shown = notifications(bytes);
-    assert_eq!(shown.len(), 1, "{what:?}: {shown:?}");
-    assert_eq!(bells(bytes), 0, "{what:?}: a bell");
-    let shown = shown.remove(0);
-    for text in [&shown.title, &shown.body] {
-        let bad = |character: char| {
-            character.is_control() || matches!(character, ';' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-        };
-        assert!(!text.contains(bad), "{what:?}: {text:?}");
-    }
-    assert!(shown.title.len() <= 63 && shown.body.len() <= 255, "{what:?}: {shown:?}");
-    assert!(!shown.body.trim().is_empty(), "{what:?}: {shown:?}");
-    shown
-}
-
 #[test]
 fn folders_of_any_name_give_one_sequence() {
     let sandbox = Sandbox::new();
@@ -48,7 +31,7 @@ fn folders_of_any_name_give_one_sequence() {
             Payload::load("claude/reconstructed/stop-control-characters.json").with("cwd", name),
         ] {
             let outcome = claude(&sandbox, payload.fresh()).run();
-            check(&outcome.success().terminal_sequence(), name);
+            one_clean_notification(&outcome.success().terminal_sequence(), name);
         }
     }
 }
@@ -66,7 +49,7 @@ fn answers_and_asks_of_any_text_give_one_sequence() {
             let notice = Payload::load("claude/reconstructed/notification-permission_prompt-title.json").with("title", text);
             for payload in [stop, ask, notice.with("message", text)] {
                 let outcome = claude(&sandbox, payload.fresh()).run();
-                check(&outcome.success().terminal_sequence(), text);
+                one_clean_notification(&outcome.success().terminal_sequence(), text);
             }
         }
     }
@@ -84,7 +67,7 @@ fn windows_of_any_name_give_one_sequence() {
         terminal.clear();
         claude(&sandbox, Payload::load("claude/stop.json").fresh()).in_pane(&tmux, SESSION).run().success().stdout_is("{}\n");
         let _ = terminal.notifications(1);
-        check(&terminal.bytes(), name);
+        one_clean_notification(&terminal.bytes(), name);
     }
 }
 
@@ -110,7 +93,7 @@ fn arguments_of_any_text_give_one_sequence() {
         let (outcome, terminal) = sandbox.command(["send", "--title", text, "--body", text]).run_on(Persona::GHOSTTY);
         outcome.success();
         let _ = terminal.notifications(1);
-        check(&terminal.bytes(), text);
+        one_clean_notification(&terminal.bytes(), text);
     }
 }
 
@@ -122,7 +105,7 @@ fn agents_of_any_name_give_one_sequence() {
         let (outcome, terminal) = hook.run_on(Persona::GHOSTTY);
         outcome.success().stdout_is("{}\n");
         let _ = terminal.notifications(1);
-        let shown = check(&terminal.bytes(), name);
+        let shown = one_clean_notification(&terminal.bytes(), name);
         assert_eq!(shown.protocol, Protocol::Osc777);
     }
 }

@@ -10,6 +10,7 @@ pub mod sandbox;
 pub mod sender;
 pub mod sshd;
 pub mod terminal;
+pub mod text;
 pub mod tmux;
 
 pub use command::{Command, Job, Outcome};

@@ -1,0 +1,224 @@
+//! The commands for people: what SPEC says of them, without their wording.
+
+mod support;
+
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::Value;
+use support::sender::claude;
+use support::tmux::SESSION;
+use support::{Payload, Persona, Protocol, Sandbox, TmuxServer};
+
+#[test]
+fn help_and_version_are_printed_on_request() {
+    let sandbox = Sandbox::new();
+    let help = sandbox.command(["--help"]).run().success().text();
+    for command in ["hook", "send", "test", "log", "config"] {
+        assert!(help.contains(command), "{command}: {help}");
+        if command != "hook" {
+            sandbox.command([command, "--help"]).run().success();
+        }
+    }
+    sandbox.command(["--version"]).run().success().stdout_has(env!("CARGO_PKG_VERSION"));
+}
+
+#[test]
+fn wrong_usage_is_status_2_with_an_explanation() {
+    let sandbox = Sandbox::new();
+    for arguments in [
+        &["no-such-command"][..],
+        &["send", "--no-such-flag"],
+        &["send", "--title"],
+        &["log", "-n", "many"],
+        &["config"],
+        &["config", "no-such-command"],
+        &["config", "set", "policy.grace"],
+    ] {
+        let outcome = sandbox.command(arguments).run();
+        outcome.code(2).explains();
+        assert_eq!(outcome.text(), "", "{arguments:?}");
+    }
+}
+
+#[test]
+fn the_configuration_has_a_path_and_is_written_once() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.path("config/agent-notify/config.toml");
+    sandbox.command(["config", "path"]).run().success().stdout_is(&format!("{}\n", path.display()));
+    assert!(!path.exists(), "asking writes nothing");
+    sandbox.command(["config", "init"]).run().success();
+    let text = sandbox.config_text().expect("a configuration");
+    for key in ["when_focused", "quiet_hours", "title_template", "protocol"] {
+        assert!(text.contains(key), "{key} is explained");
+    }
+    assert_eq!(std::fs::metadata(&path).expect("the file").permissions().mode() & 0o777, 0o600);
+    std::fs::write(&path, "# mine\n").expect("an edit");
+    let _ = sandbox.command(["config", "init"]).run();
+    assert_eq!(sandbox.config_text().as_deref(), Some("# mine\n"), "a file that is there is left alone");
+}
+
+#[test]
+fn a_fresh_configuration_changes_nothing() {
+    let [plain, fresh] = [Sandbox::new(), Sandbox::new()];
+    fresh.command(["config", "init"]).run().success();
+    let sequences = [&plain, &fresh].map(|sandbox| claude(sandbox, Payload::load("claude/stop.json")).run().success().terminal_sequence());
+    assert_eq!(sequences[0], sequences[1]);
+    let shows = [&plain, &fresh].map(|sandbox| sandbox.command(["config", "show"]).run().success().text());
+    assert!(!shows[1].to_lowercase().contains("warning"), "{}", shows[1]);
+}
+
+#[test]
+fn settings_are_set_beside_comments() {
+    let sandbox = Sandbox::new();
+    let before = "# at the top\n[policy]\n# why\nactive_within = \"6s\" # beside\n\n[events]\nidle = true\n";
+    sandbox.config(before);
+    sandbox.command(["config", "set", "policy.active_within", "3s"]).run().success();
+    assert_eq!(sandbox.config_text().as_deref(), Some(before.replace("6s", "3s").as_str()));
+    sandbox.command(["config", "set", "events.stop", "false"]).run().success();
+    let text = sandbox.config_text().expect("a configuration");
+    for part in ["# at the top", "# why", "# beside", "idle = true", "stop = false"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    claude(&sandbox, Payload::load("claude/stop.json")).run().success().stdout_is("{}\n");
+}
+
+#[test]
+fn what_cannot_be_set_is_refused_and_nothing_written() {
+    let sandbox = Sandbox::new();
+    sandbox.config("[events]\nidle = true\n");
+    for (key, value) in [("no.such_key", "1"), ("events.stop", "perhaps"), ("policy.grace", "soon"), ("notify.protocol", "osc7"), ("", "")]
+    {
+        let outcome = sandbox.command(["config", "set", key, value]).run();
+        assert!([1, 2].contains(&outcome.status), "{key}: {outcome:?}");
+        outcome.explains();
+        assert_eq!(sandbox.config_text().as_deref(), Some("[events]\nidle = true\n"), "{key}");
+    }
+}
+
+#[test]
+fn wrong_settings_are_shown_with_line_and_column() {
+    let sandbox = Sandbox::new();
+    sandbox.config("[events]\nstop = true\nnovel = 1\n\n[policy]\n  clients = 7\n");
+    let outcome = sandbox.command(["config", "show"]).run();
+    let all = outcome.text() + &outcome.errors();
+    for part in ["novel", "clients", "3", "6"] {
+        assert!(all.contains(part), "{part}: {all}");
+    }
+}
+
+#[test]
+fn secrets_are_not_shown() {
+    let sandbox = Sandbox::new();
+    sandbox.config("[webhook]\nurl = \"https://example.org/hook/S3CRET\"\nheaders = { Authorization = \"Bearer T0KEN\" }\n");
+    let outcome = sandbox.command(["config", "show"]).run();
+    let all = outcome.text() + &outcome.errors();
+    assert!(!all.contains("S3CRET") && !all.contains("T0KEN"), "{all}");
+}
+
+#[test]
+fn send_reaches_the_own_terminal_with_the_text_as_given() {
+    let sandbox = Sandbox::new();
+    let (outcome, terminal) = sandbox.command(["send", "--title", "T", "--body", "B"]).run_on(Persona::GHOSTTY);
+    outcome.success();
+    let shown = terminal.notifications(1);
+    let wanted = support::Notification { protocol: Protocol::Osc777, title: "T".into(), body: "B".into() };
+    assert_eq!(shown, [wanted]);
+}
+
+#[test]
+fn send_without_text_speaks_of_an_event() {
+    let sandbox = Sandbox::new();
+    let (outcome, terminal) = sandbox.command(["send", "--event", "input", "--agent", "Robot"]).run_on(Persona::GHOSTTY);
+    outcome.success();
+    let shown = terminal.notifications(1);
+    assert_eq!(shown.len(), 1, "{shown:?}");
+    assert!(shown[0].title.starts_with("Robot — "), "{shown:?}");
+    assert!(shown[0].body.starts_with("Needs your action"), "{shown:?}");
+}
+
+#[test]
+fn send_is_never_a_duplicate() {
+    let sandbox = Sandbox::new();
+    for _ in 0..2 {
+        let (outcome, terminal) = sandbox.command(["send", "--title", "T", "--body", "B"]).run_on(Persona::GHOSTTY);
+        outcome.success();
+        assert_eq!(terminal.notifications(1).len(), 1);
+    }
+}
+
+#[test]
+fn send_and_test_tell_the_route_as_json() {
+    let sandbox = Sandbox::new();
+    for arguments in [&["send", "--title", "T", "--body", "B", "--json"][..], &["test", "--json"]] {
+        let (outcome, terminal) = sandbox.command(arguments).run_on(Persona::GHOSTTY);
+        let value: Value = serde_json::from_str(&outcome.success().text()).expect("JSON");
+        assert!(value.is_object(), "{value}");
+        assert!(value.to_string().contains(&terminal.tty().display().to_string()), "{value}");
+        assert_eq!(terminal.notifications(1).len(), 1);
+        let nowhere = sandbox.command(arguments).run();
+        nowhere.code(1);
+        serde_json::from_str::<Value>(&nowhere.text()).unwrap_or_else(|error| panic!("{error}: {nowhere:?}"));
+    }
+}
+
+#[test]
+fn send_into_a_detached_session_leaves_the_bell_and_is_no_failure() {
+    let sandbox = Sandbox::new();
+    let tmux = TmuxServer::start(&sandbox, "");
+    sandbox.command(["send", "--title", "T", "--body", "B"]).in_pane(&tmux, SESSION).run().success();
+    support::eventually("a bell flag", || (tmux.format(SESSION, "#{window_bell_flag}") == "1").then_some(()));
+}
+
+#[test]
+fn test_passes_every_policy_and_prints_the_route() {
+    let sandbox = Sandbox::new();
+    sandbox.config("[events]\nstop = false\ninput = false\nerror = false\n[policy]\nquiet_hours = [\"00:00-23:59\"]\n");
+    let tmux = TmuxServer::start(&sandbox, "");
+    let terminal = tmux.attach(Persona::GHOSTTY, SESSION);
+    let outcome = sandbox.command(["test"]).in_pane(&tmux, SESSION).run();
+    outcome.success().stdout_has("OSC 777").stdout_has(&terminal.tty().display().to_string());
+    assert_eq!(terminal.notifications(1).len(), 1);
+}
+
+#[test]
+fn the_log_tells_why() {
+    let sandbox = Sandbox::new();
+    sandbox.command(["log"]).run().success();
+    sandbox.command(["log", "--json"]).run().success().stdout_is("");
+    claude(&sandbox, Payload::load("claude/stop.json")).run().success();
+    claude(&sandbox, Payload::load("claude/stop.json")).run().success();
+    claude(&sandbox, Payload::load("claude/stop-failure-429.json")).run().success();
+    let lines = |arguments: &[&str]| -> Vec<Value> {
+        let text = sandbox.command(arguments).run().success().text();
+        text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()
+    };
+    let all = lines(&["log", "--json"]);
+    let decisions: Vec<_> = all.iter().map(|line| line["decision"].as_str().unwrap_or_default()).collect();
+    assert_eq!(decisions, ["deliver", "suppress", "deliver"]);
+    for line in &all {
+        assert!(line["time"].as_u64().is_some_and(|time| time > 1_700_000_000_000), "milliseconds: {line}");
+        assert_eq!(line["agent"], "claude");
+        for key in ["kind", "event", "session"] {
+            assert!(line[key].is_string(), "{key}: {line}");
+        }
+    }
+    assert!(all[1]["reason"].as_str().is_some_and(|reason| !reason.is_empty()), "{}", all[1]);
+    assert_eq!(all[2]["kind"], "error");
+    assert_eq!(lines(&["log", "--json", "-n", "1"]), all[2..]);
+    assert_eq!(lines(&["log", "--json", "-n", "2"]), all[1..]);
+    let text = sandbox.command(["log", "-n", "1"]).run().success().text();
+    assert!(text.contains("error") || text.contains("Failed"), "{text}");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let sandbox = Sandbox::new();
+    for _ in 0..3 {
+        claude(&sandbox, Payload::load("claude/stop.json").fresh()).run().success();
+    }
+    for arguments in [&["log"][..], &["--help"], &["config", "show"]] {
+        let shell = "exec 3>&1; { \"$@\"; echo $? >&3; } | :";
+        let outcome = sandbox.command(arguments).below(["sh", "-c", shell, "sh"]).run();
+        assert_eq!(outcome.text(), "0\n", "{arguments:?}: {outcome:?}");
+    }
+}

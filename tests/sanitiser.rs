@@ -1,0 +1,43 @@
+//! Scenario T16 of the terminal facts: whatever the text, the terminal sees exactly one whole notification.
+
+mod support;
+
+use proptest::prelude::*;
+use support::sender::{AT_ONCE, claude};
+use support::text::{any_text, clean_notification};
+use support::tmux::SESSION;
+use support::{Payload, Persona, Sandbox, TmuxServer};
+
+fn settings(cases: u32) -> ProptestConfig {
+    ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 100, ..ProptestConfig::default() }
+}
+
+#[test]
+fn t16_any_folder_and_answer_give_one_sequence() {
+    let sandbox = Sandbox::new();
+    sandbox.config("[content]\nmessage = true\nfull_path = true\n");
+    proptest!(settings(150), |(folder in any_text(), answer in any_text())| {
+        let payload = Payload::load("claude/stop.json").with("cwd", format!("/{folder}")).with("last_assistant_message", answer.as_str());
+        let outcome = claude(&sandbox, payload.fresh()).run();
+        clean_notification(&outcome.success().terminal_sequence()).map_err(TestCaseError::fail)?;
+    });
+}
+
+#[test]
+fn t16_any_title_and_body_reach_the_terminal_as_one_notification() {
+    let sandbox = Sandbox::new();
+    sandbox.config(AT_ONCE);
+    let tmux = TmuxServer::start(&sandbox, "");
+    // A person's terminal of each kind that knows titles; OSC 9 has its own scenario.
+    for persona in [Persona::GHOSTTY, Persona::KITTY] {
+        let terminal = tmux.attach(persona, SESSION);
+        proptest!(settings(60), |(title in any_text(), body in any_text())| {
+            // No argument can hold a NUL.
+            let [title, body] = [title, body].map(|text| text.replace('\0', ""));
+            terminal.clear();
+            sandbox.command(["send", "--title", &title, "--body", &body]).in_pane(&tmux, SESSION).run().success();
+            let _ = terminal.notifications(1);
+            clean_notification(&terminal.bytes()).map_err(TestCaseError::fail)?;
+        });
+    }
+}
