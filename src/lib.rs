@@ -17,7 +17,9 @@
     )
 )]
 
+pub mod config;
 pub mod environment;
+pub mod error;
 pub mod event;
 pub mod process;
 pub mod protocol;
