@@ -21,5 +21,7 @@ pub mod config;
 pub mod environment;
 pub mod error;
 pub mod event;
+pub mod files;
 pub mod process;
 pub mod protocol;
+pub mod state;

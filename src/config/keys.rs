@@ -21,6 +21,12 @@ pub struct Key {
     pub(super) show: fn(&Config) -> Option<String>,
 }
 
+/// Stores what was read, if it could be read.
+fn put<Setting>(place: &mut Setting, read: Result<Setting, Expected>) -> Result<(), Expected> {
+    *place = read?;
+    Ok(())
+}
+
 /// A text as a TOML string.
 fn quoted(text: &str) -> String {
     toml_edit::Value::from(text).to_string().trim().to_owned()
@@ -108,7 +114,7 @@ macro_rules! flag {
             path: $path,
             takes: "true or false",
             meaning: $meaning,
-            set: |config, value| Ok(config.$($field).+ = value.bool()?),
+            set: |config, value| put(&mut config.$($field).+, value.bool()),
             show: |config| Some(config.$($field).+.to_string()),
         }
     };
@@ -121,7 +127,7 @@ macro_rules! text {
             path: $path,
             takes: "text",
             meaning: $meaning,
-            set: |config, value| Ok(config.$($field).+ = value.optional_text()?),
+            set: |config, value| put(&mut config.$($field).+, value.optional_text()),
             show: |config| optional(config.$($field).+.as_ref()),
         }
     };
@@ -133,7 +139,7 @@ macro_rules! duration {
             path: $path,
             takes: "duration",
             meaning: $meaning,
-            set: |config, value| Ok(config.$($field).+ = value.duration()?),
+            set: |config, value| put(&mut config.$($field).+, value.duration()),
             show: |config| seconds(config.$($field).+),
         }
     };
@@ -145,7 +151,7 @@ macro_rules! switch {
             path: $path,
             takes: "auto, on or off",
             meaning: $meaning,
-            set: |config, value| Ok(config.$($field).+ = switch(value)?),
+            set: |config, value| put(&mut config.$($field).+, switch(value)),
             show: |config| name_of(SWITCH, config.$($field).+),
         }
     };
@@ -158,7 +164,7 @@ macro_rules! choice {
             path: $path,
             takes: $takes,
             meaning: $meaning,
-            set: |config, value| Ok(config.$($field).+ = value.word($choices, $expected)?),
+            set: |config, value| put(&mut config.$($field).+, value.word($choices, $expected)),
             show: |config| name_of($choices, config.$($field).+),
         }
     };
@@ -187,7 +193,7 @@ pub const KEYS: &[Key] = &[
         path: "notify.fallback",
         takes: "osc777, osc9, osc99 or bel",
         meaning: "Protocol for a terminal that is not known.",
-        set: |config, value| Ok(config.notify.fallback = value.protocol()?),
+        set: |config, value| put(&mut config.notify.fallback, value.protocol()),
         show: |config| Some(quoted(config.notify.fallback.name())),
     },
     choice!(
@@ -202,7 +208,7 @@ pub const KEYS: &[Key] = &[
         path: "notify.title_template",
         takes: "text with placeholders",
         meaning: "Title. Placeholders: {agent} {context} {project} {host} {session} {window} {pane} {event} {message} {prompt_title} {cwd} {session_id} {tmux_ids}.",
-        set: |config, value| Ok(config.notify.title_template = value.text()?),
+        set: |config, value| put(&mut config.notify.title_template, value.text()),
         show: |config| Some(quoted(&config.notify.title_template)),
     },
     text!("notify.body_stop", notify.body_stop, "Text of a finished turn, instead of the one in your language; the same placeholders."),
@@ -259,7 +265,7 @@ pub const KEYS: &[Key] = &[
         path: "policy.quiet_hours",
         takes: "list of spans",
         meaning: "No notifications in these hours, local time, for example [\"22:00-07:30\", \"Sat,Sun 00:00-24:00\"].",
-        set: |config, value| Ok(config.policy.quiet_hours = quiet_hours(value)?),
+        set: |config, value| put(&mut config.policy.quiet_hours, quiet_hours(value)),
         show: |config| Some(quiet_hours_text(&config.policy.quiet_hours)),
     },
     flag!("policy.subagents", policy.subagents, "Notify for subagents too; their requests for you always notify."),
@@ -270,7 +276,7 @@ pub const KEYS: &[Key] = &[
         path: "policy.extra_layers",
         takes: "0 to 3",
         meaning: "tmux layers between here and your terminal that cannot be seen from here (tmux over ssh in tmux over ssh in tmux).",
-        set: |config, value| Ok(config.policy.extra_layers = value.small(3, "a number from 0 to 3")?),
+        set: |config, value| put(&mut config.policy.extra_layers, value.small(3, "a number from 0 to 3")),
         show: |config| Some(config.policy.extra_layers.to_string()),
     },
     choice!(
@@ -306,7 +312,9 @@ pub const KEYS: &[Key] = &[
         path: "webhook.url",
         takes: "text, { env = \"NAME\" } or { file = \"PATH\" }",
         meaning: "Where to POST; a secret.",
-        set: |config, value| Ok(config.webhook.url = if value == &Value::Text(String::new()) { None } else { Some(secret(value)?) }),
+        set: |config, value| {
+            put(&mut config.webhook.url, if value == &Value::Text(String::new()) { Ok(None) } else { secret(value).map(Some) })
+        },
         show: |config| config.webhook.url.as_ref().map(secret_text),
     },
     Key {
@@ -328,7 +336,7 @@ pub const KEYS: &[Key] = &[
         path: "webhook.ca_file",
         takes: "path",
         meaning: "Certificates to trust for the webhook, in PEM form.",
-        set: |config, value| Ok(config.webhook.ca_file = value.optional_text()?.map(PathBuf::from)),
+        set: |config, value| put(&mut config.webhook.ca_file, value.optional_text().map(|path| path.map(PathBuf::from))),
         show: |config| config.webhook.ca_file.as_ref().map(|path| quoted(&path.to_string_lossy())),
     },
     text!("cmux.socket_path", cmux.socket_path, "cmux's socket where the environment does not name it."),
