@@ -253,9 +253,10 @@ pub struct Parsed {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Decision {
     Deliver,
-    /// Waits; looked at again at `until` (milliseconds since the epoch), unless something ends the wait.
+    /// Waits; looked at again at `until` (milliseconds since the epoch; `None` = when the event that it waits for comes),
+    /// unless something ends the wait.
     Defer {
-        until: u64,
+        until: Option<u64>,
         reason: &'static str,
     },
     Suppress {

@@ -22,6 +22,7 @@ pub mod environment;
 pub mod error;
 pub mod event;
 pub mod files;
+pub mod notify;
 pub mod process;
 pub mod protocol;
 pub mod state;
