@@ -331,7 +331,7 @@ impl fmt::Display for Text {
 }
 
 /// Characters that could end or start a control sequence, or reorder what stands around them.
-fn is_unsafe(character: char) -> bool {
+pub fn is_unsafe(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{2028}' | '\u{2029}' | '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

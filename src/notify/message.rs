@@ -6,6 +6,7 @@ use std::path::Path;
 use super::catalogue::Catalogue;
 use crate::config::{Config, Context};
 use crate::event::{Background, Event, Kind, Text};
+use crate::terminal::Place;
 
 /// Title and body, sanitised but not yet cut to any carrier's limit.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -16,6 +17,8 @@ pub struct Message {
     pub lines: Vec<Text>,
     /// The title with the project as its context.
     pub project_title: Text,
+    /// Unique for this notification on this host.
+    pub id: String,
 }
 
 /// Where the event happened, as far as it is known.
@@ -27,20 +30,7 @@ pub struct Surroundings {
     pub remote: bool,
     pub home: Option<std::path::PathBuf>,
     /// `None` outside tmux.
-    pub tmux: Option<TmuxPlace>,
-}
-
-/// Session, window and pane; what tmux did not tell is `None`.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct TmuxPlace {
-    pub session: Option<String>,
-    pub window_index: Option<String>,
-    pub pane_index: Option<String>,
-    pub window_name: Option<String>,
-    /// The person gave the window its name (`automatic-rename` is off for it).
-    pub window_named: bool,
-    /// `$1 @2 %3`.
-    pub ids: Option<String>,
+    pub tmux: Option<Place>,
 }
 
 /// How much of the session's id people see.
@@ -59,7 +49,7 @@ pub fn compose(event: &Event, kind: Kind, surroundings: &Surroundings, config: &
     let parts = facts.parts(event, kind, surroundings, config, catalogue);
     let body = Text::new(&parts.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join(" · "));
     let lines = parts.iter().map(|(label, text)| Text::new(&format!("{label}{text}"))).collect();
-    Message { title: title(&facts.context), body, lines, project_title: title(&facts.project) }
+    Message { title: title(&facts.context), body, lines, project_title: title(&facts.project), id: unique_id() }
 }
 
 /// The values of the placeholders, sanitised.
@@ -84,7 +74,8 @@ impl<'event> Facts<'event> {
         let text = |raw: Option<&String>| raw.map(|raw| Text::new(raw)).unwrap_or_default();
         let project = event.project.as_deref().map(|path| project_name(path, surroundings.home.as_deref())).unwrap_or_default();
         let place = surroundings.tmux.clone().unwrap_or_default();
-        let window_name = text(place.window_name.as_ref());
+        let window_name = place.window_name.clone().unwrap_or_default();
+        let index = |index: Option<u32>| index.map(|index| Text::new(&index.to_string())).unwrap_or_default();
         let context = match config.content.context {
             Context::Project => project.clone(),
             Context::Window if !window_name.is_blank() => window_name.clone(),
@@ -97,15 +88,15 @@ impl<'event> Facts<'event> {
             context,
             project,
             host: text(surroundings.host.as_ref()),
-            session: unknown(text(place.session.as_ref()), catalogue.unknown_session),
-            window: unknown(if window_name.is_blank() { text(place.window_index.as_ref()) } else { window_name }, catalogue.unknown_window),
-            pane: text(place.pane_index.as_ref()),
+            session: unknown(place.session.clone().unwrap_or_default(), catalogue.unknown_session),
+            window: unknown(if window_name.is_blank() { index(place.window_index) } else { window_name }, catalogue.unknown_window),
+            pane: index(place.pane_index),
             event: kind.name(),
             message: event.words.as_deref().map(Text::first_line).unwrap_or_default(),
             prompt_title: event.ask.as_ref().and_then(|ask| ask.title.as_deref()).map(Text::first_line).unwrap_or_default(),
             cwd: event.project.as_deref().map(|path| Text::new(&path.to_string_lossy())).unwrap_or_default(),
             session_id: text(event.session.as_ref()),
-            tmux_ids: text(place.ids.as_ref()),
+            tmux_ids: tmux_ids(&place),
         }
     }
 
@@ -204,9 +195,9 @@ impl<'event> Facts<'event> {
     }
 
     /// `session / window index / pane index`.
-    fn place(&self, place: &TmuxPlace, catalogue: &Catalogue) -> Text {
-        let window = place.window_index.as_deref().unwrap_or(catalogue.unknown_window);
-        let pane = place.pane_index.as_deref().map(|pane| format!(" / {pane}")).unwrap_or_default();
+    fn place(&self, place: &Place, catalogue: &Catalogue) -> Text {
+        let window = place.window_index.map_or_else(|| catalogue.unknown_window.to_owned(), |index| index.to_string());
+        let pane = place.pane_index.map(|pane| format!(" / {pane}")).unwrap_or_default();
         Text::new(&format!("{} / {window}{pane}", self.session))
     }
 
@@ -218,6 +209,18 @@ impl<'event> Facts<'event> {
             _ => self.cwd.clone(),
         }
     }
+}
+
+/// `$1 @2 %3`, as far as known.
+fn tmux_ids(place: &Place) -> Text {
+    let ids = [&place.session_id, &place.window_id, &place.pane_id].into_iter().flatten().map(Text::as_str);
+    Text::new(&ids.collect::<Vec<_>>().join(" "))
+}
+
+/// Letters and digits only, as OSC 99 wants it.
+fn unique_id() -> String {
+    let nanoseconds = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_nanos());
+    format!("an{:x}x{nanoseconds:x}", std::process::id())
 }
 
 /// The folder's name; `~` for the home itself, `/` for the root.
@@ -246,13 +249,16 @@ mod tests {
     }
 
     fn in_tmux(named: bool) -> Surroundings {
-        let tmux = TmuxPlace {
-            session: Some("main".to_owned()),
-            window_index: Some("1".to_owned()),
-            pane_index: Some("0".to_owned()),
-            window_name: Some("api;\x1b]0;x\x07".to_owned()),
+        let text = |text| Some(Text::new(text));
+        let tmux = Place {
+            session: text("main"),
+            window_index: Some(1),
+            pane_index: Some(0),
+            window_name: text("api;\x1b]0;x\x07"),
             window_named: named,
-            ids: Some("$0 @1 %2".to_owned()),
+            session_id: text("$0"),
+            window_id: text("@1"),
+            pane_id: text("%2"),
         };
         Surroundings { host: Some("box".to_owned()), home: Some("/home/u".into()), tmux: Some(tmux), ..Surroundings::default() }
     }
@@ -298,7 +304,7 @@ mod tests {
 
     #[test]
     fn an_unknown_place_says_so() {
-        let surroundings = Surroundings { tmux: Some(TmuxPlace::default()), ..Surroundings::default() };
+        let surroundings = Surroundings { tmux: Some(Place::default()), ..Surroundings::default() };
         assert_eq!(
             say("", Kind::Stop, &event(), &surroundings),
             "Claude — proj | Waiting for input · proj · unknown session / window unknown"

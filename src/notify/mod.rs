@@ -1,6 +1,14 @@
-//! From one signal on stdin to the desk and the reply: pipeline, policy, message, roads and their carriers. Never reaches
+//! From one signal on stdin to the desk and the reply: pipeline, policy, message and the ways to the person. Never reaches
 //! into `install`.
 
-pub mod catalogue;
+mod announce;
+mod catalogue;
+mod hook;
 pub mod message;
-pub mod policy;
+mod pipeline;
+mod policy;
+mod screen;
+
+pub(crate) use announce::{Announcement, Report, announce};
+pub use catalogue::Catalogue;
+pub use hook::hook;
