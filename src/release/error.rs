@@ -119,3 +119,9 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+impl From<Error> for crate::error::Error {
+    fn from(error: Error) -> Self {
+        Self::new(error.what).hint(error.hint)
+    }
+}
+
