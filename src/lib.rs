@@ -17,6 +17,7 @@
     )
 )]
 
+pub mod agents;
 pub mod environment;
 pub mod event;
 pub mod process;

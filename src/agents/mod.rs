@@ -1,0 +1,3 @@
+//! The agents: what each of them says. So far only how their payloads are read.
+
+pub mod payload;
