@@ -2,7 +2,15 @@
 //! which blocks a Claude Stop and loops a Codex one. Everything else goes to `cli`.
 
 #![forbid(unsafe_code)]
-#![deny(clippy::dbg_macro, clippy::exit, clippy::expect_used, clippy::panic, clippy::print_stderr, clippy::print_stdout, clippy::unwrap_used)]
+#![deny(
+    clippy::dbg_macro,
+    clippy::exit,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used
+)]
 
 use std::ffi::OsString;
 use std::process::ExitCode;

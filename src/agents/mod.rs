@@ -67,6 +67,11 @@ pub fn find(name: &str) -> Option<&'static dyn Agent> {
     AGENTS.into_iter().find(|agent| agent.id().eq_ignore_ascii_case(name))
 }
 
+/// The names that [`find`] knows.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    AGENTS.iter().map(|agent| agent.id())
+}
+
 /// Understands one call: reads the payload, finds out who speaks (the origin counts more than the label in the command),
 /// and puts what the person has set over what the payload says.
 ///

@@ -28,7 +28,9 @@ pub(super) enum Action {
     /// Write a file in which every key is explained
     Init,
     /// Change one key; comments and layout stay
-    #[command(after_help = "Examples:\n  agent-notify config set events.idle true\n  agent-notify config set policy.quiet_hours '[\"22:00-07:30\"]'\n  agent-notify config set notify.terminals.WezTerm osc9")]
+    #[command(
+        after_help = "Examples:\n  agent-notify config set events.idle true\n  agent-notify config set policy.quiet_hours '[\"22:00-07:30\"]'\n  agent-notify config set notify.terminals.WezTerm osc9"
+    )]
     Set {
         /// Dotted name, as `config show` lists them
         key: String,
@@ -88,7 +90,10 @@ fn set(path: &Path, key: &str, value: &str) -> Result<(), Error> {
         Ok(bytes) => String::from_utf8(bytes).map_err(|error| {
             let valid = error.utf8_error().valid_up_to();
             let line = error.as_bytes()[..valid].iter().filter(|byte| **byte == b'\n').count() + 1;
-            Error::new("the configuration is not valid UTF-8").path(path).because(format!("line {line}")).hint("mend that line, then run the command again")
+            Error::new("the configuration is not valid UTF-8")
+                .path(path)
+                .because(format!("line {line}"))
+                .hint("mend that line, then run the command again")
         })?,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => config::template(),
         Err(error) => return Err(Error::new("the configuration cannot be read").path(path).because(error.to_string())),
@@ -114,6 +119,9 @@ fn redacted(line: &str) -> String {
 
 fn write(path: &Path, text: &str) -> Result<(), Error> {
     files::replace(path, text.as_bytes(), PRIVATE).map_err(|error| {
-        Error::new("the configuration cannot be written").path(path).because(error.to_string()).hint("check the folder's owner and mode; nothing was changed")
+        Error::new("the configuration cannot be written")
+            .path(path)
+            .because(error.to_string())
+            .hint("check the folder's owner and mode; nothing was changed")
     })
 }

@@ -118,11 +118,22 @@ mod tests {
     fn entries_read_as_sentences() {
         let describe = |json: &str| describe(&serde_json::from_str(json).expect("an object"));
         let lines = [
-            describe(r#"{"time":0,"agent":"claude","kind":"stop","event":"Stop","decision":"deliver","title":"Claude — proj","carriers":[{"carrier":"terminal","ok":true}],"route":"tmux 3.3a"}"#),
-            describe(r#"{"time":0,"agent":"claude","event":"SessionStart","decision":"suppress","reason":"not an event for the person","notes":["odd"]}"#),
-            describe(r#"{"time":0,"agent":"pi","kind":"stop","decision":"deliver","carriers":[{"carrier":"terminal","ok":false,"detail":"no tty"}]}"#),
+            describe(
+                r#"{"time":0,"agent":"claude","kind":"stop","event":"Stop","decision":"deliver","title":"Claude — proj","carriers":[{"carrier":"terminal","ok":true}],"route":"tmux 3.3a"}"#,
+            ),
+            describe(
+                r#"{"time":0,"agent":"claude","event":"SessionStart","decision":"suppress","reason":"not an event for the person","notes":["odd"]}"#,
+            ),
+            describe(
+                r#"{"time":0,"agent":"pi","kind":"stop","decision":"deliver","carriers":[{"carrier":"terminal","ok":false,"detail":"no tty"}]}"#,
+            ),
             describe(r#"{}"#),
         ];
-        insta::assert_snapshot!(lines.join("\n"), @"");
+        insta::assert_snapshot!(lines.join("\n"), @r#"
+        1970-01-01 00:00:00Z  claude stop (Stop): delivered by terminal · Claude — proj · tmux 3.3a
+        1970-01-01 00:00:00Z  claude SessionStart: silent · not an event for the person · note: odd
+        1970-01-01 00:00:00Z  pi stop: terminal failed (no tty)
+        1970-01-01 00:00:00Z  ? :
+        "#);
     }
 }

@@ -21,7 +21,12 @@ const PENDING: u8 = 5;
 
 /// Desktop notifications from coding agents, through any depth of tmux and ssh.
 #[derive(Parser)]
-#[command(name = "agent-notify", version, max_term_width = 100, after_help = "Try `agent-notify test` first: it shows a notification and the route it took.")]
+#[command(
+    name = "agent-notify",
+    version,
+    max_term_width = 100,
+    after_help = "Try `agent-notify test` first: it shows a notification and the route it took."
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -33,7 +38,9 @@ enum Command {
     #[command(after_help = "Examples:\n  agent-notify hook claude < payload.json\n  agent-notify hook generic --agent Aider finished")]
     Hook(HookHelp),
     /// Send a notification from any script
-    #[command(after_help = "Examples:\n  make; agent-notify send --title make --body \"finished with $?\"\n  agent-notify send --event input --agent deploy --body 'needs your password'")]
+    #[command(
+        after_help = "Examples:\n  make; agent-notify send --title make --body \"finished with $?\"\n  agent-notify send --event input --agent deploy --body 'needs your password'"
+    )]
     Send(send::Arguments),
     /// Show a notification and the route it took
     Test(test::Arguments),

@@ -30,7 +30,7 @@ pub(super) fn json(value: &impl serde::Serialize) {
 
 /// Writes an error with its hint to stderr.
 pub(super) fn error(error: &Error) {
-    let hint = error.hint.as_deref().map(|hint| format!("  {HINT}try:{HINT:#} {}\n", visible(hint))).unwrap_or_default();
+    let hint = error.hint.as_deref().map(|hint| format!("  {HINT}hint:{HINT:#} {}\n", visible(hint))).unwrap_or_default();
     to_stderr(&format!("{ERROR}error:{ERROR:#} {}\n{hint}", visible(&error.to_string())));
 }
 

@@ -68,5 +68,7 @@ pub(super) fn json(report: &Report) -> serde_json::Value {
 pub(super) fn failure(report: &Report) -> Error {
     let reasons: Vec<_> = report.carriers.iter().map(|carried| format!("{}: {}", carried.carrier, carried.detail)).collect();
     let why = if reasons.is_empty() { "there is no way to you from here".to_owned() } else { reasons.join("; ") };
-    Error::new("the notification was not delivered").because(why).hint("run it in a terminal or a tmux pane; `agent-notify test` shows the route")
+    Error::new("the notification was not delivered")
+        .because(why)
+        .hint("run it in a terminal or a tmux pane; `agent-notify test` shows the route")
 }

@@ -56,7 +56,7 @@ fn name_of<Choice: Copy + PartialEq>(choices: &[(&str, Choice)], choice: Choice)
     choices.iter().find(|(_, candidate)| *candidate == choice).map(|(name, _)| quoted(name))
 }
 
-const PROTOCOL_OR_AUTO: Expected = "\"auto\", \"osc777\", \"osc9\", \"osc99\" or \"bel\"";
+const PROTOCOL_OR_AUTO: Expected = "\"auto\", \"osc777\", \"osc9\", \"osc99\" or \"bell\"";
 const LANGUAGES: &[(&str, LanguageChoice)] =
     &[("auto", LanguageChoice::Auto), ("zh", LanguageChoice::Chinese), ("en", LanguageChoice::English), ("de", LanguageChoice::German)];
 const CONTEXTS: &[(&str, Context)] = &[("auto", Context::Auto), ("window", Context::Window), ("project", Context::Project)];
@@ -179,7 +179,7 @@ pub const KEYS: &[Key] = &[
     flag!("events.tool", events.tool, "Notify when a shell command of the agent has run."),
     Key {
         path: "notify.protocol",
-        takes: "auto, osc777, osc9, osc99 or bel",
+        takes: "auto, osc777, osc9, osc99 or bell",
         meaning: "Force one protocol everywhere; auto = by terminal.",
         set: |config, value| {
             let word = value.text().map_err(|_| PROTOCOL_OR_AUTO)?;
@@ -191,7 +191,7 @@ pub const KEYS: &[Key] = &[
     },
     Key {
         path: "notify.fallback",
-        takes: "osc777, osc9, osc99 or bel",
+        takes: "osc777, osc9, osc99 or bell",
         meaning: "Protocol for a terminal that is not known.",
         set: |config, value| put(&mut config.notify.fallback, value.protocol()),
         show: |config| Some(quoted(config.notify.fallback.name())),
@@ -221,7 +221,7 @@ pub const KEYS: &[Key] = &[
         takes: "table: beginning of a terminal's name = protocol",
         meaning: "Protocol by terminal, for example { WezTerm = \"osc9\" }; the longest matching beginning counts.",
         set: |config, value| {
-            const EXPECTED: Expected = "a table of terminals, each \"osc777\", \"osc9\", \"osc99\" or \"bel\"";
+            const EXPECTED: Expected = "a table of terminals, each \"osc777\", \"osc9\", \"osc99\" or \"bell\"";
             let entries = value.entries(EXPECTED)?;
             config.notify.terminals = entries
                 .iter()

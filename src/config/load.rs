@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn tables_lists_and_secrets_are_read() {
         let (config, warnings) = parse(
-            "notify.terminals = { WezTerm = \"osc9\", foo = \"bel\" }\npolicy.quiet_hours = [\"22:00-07:30\"]\n[webhook]\nurl = { env = \"HOOK\" }\nheaders = { Authorization = { file = \"/t\" }, X = \"y\" }\n",
+            "notify.terminals = { WezTerm = \"osc9\", foo = \"bell\" }\npolicy.quiet_hours = [\"22:00-07:30\"]\n[webhook]\nurl = { env = \"HOOK\" }\nheaders = { Authorization = { file = \"/t\" }, X = \"y\" }\n",
         );
         assert_eq!(warnings, []);
         assert_eq!(config.notify.terminals, [("WezTerm".to_owned(), Protocol::Osc9), ("foo".to_owned(), Protocol::Bel)]);

@@ -82,7 +82,7 @@ impl Value {
     }
 
     pub(super) fn protocol(&self) -> Result<Protocol, Expected> {
-        const EXPECTED: Expected = "\"osc777\", \"osc9\", \"osc99\" or \"bel\"";
+        const EXPECTED: Expected = "\"osc777\", \"osc9\", \"osc99\" or \"bell\"";
         Protocol::parse(&self.text().map_err(|_| EXPECTED)?).ok_or(EXPECTED)
     }
 

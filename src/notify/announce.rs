@@ -73,7 +73,8 @@ pub(crate) fn announce(announcement: &Announcement, env: &Env) -> Report {
     let sending = Sending { message: &message, kind, config, from_hook: false };
     let delivered = view.deliver(&sending);
 
-    let warnings: Vec<_> = loaded.warnings.iter().map(|warning| format!("config.toml:{}:{}: {}", warning.line, warning.column, warning.message)).collect();
+    let warnings: Vec<_> =
+        loaded.warnings.iter().map(|warning| format!("config.toml:{}:{}: {}", warning.line, warning.column, warning.message)).collect();
     log(&event, kind, &message, &delivered, &warnings, now, env);
     Report {
         settled: delivered.reached() || delivered.detached || delivered.reason.is_some(),
@@ -118,6 +119,12 @@ impl Write {
             Wrap::Tmux(layers) => format!("tmux x{layers}"),
             Wrap::Screen => "screen".to_owned(),
         };
-        Self { tty: sent.tty.to_string_lossy().into_owned(), terminal: sent.terminal.clone(), protocol: sent.protocol.name(), wrap, bytes: sent.bytes }
+        Self {
+            tty: sent.tty.to_string_lossy().into_owned(),
+            terminal: sent.terminal.clone(),
+            protocol: sent.protocol.name(),
+            wrap,
+            bytes: sent.bytes,
+        }
     }
 }

@@ -114,7 +114,9 @@ fn describe(parsed: &Parsed, now: u64, mut notes: Vec<String>) -> Entry {
 }
 
 fn note_warnings(entry: &mut Entry, loaded: &Loaded) {
-    entry.notes.extend(loaded.warnings.iter().map(|warning| format!("config.toml:{}:{}: {}", warning.line, warning.column, warning.message)));
+    entry
+        .notes
+        .extend(loaded.warnings.iter().map(|warning| format!("config.toml:{}:{}: {}", warning.line, warning.column, warning.message)));
 }
 
 fn record(entry: &mut Entry, decision: Decision) {

@@ -22,7 +22,7 @@ pub(super) enum View {
     /// Claude Code writes the sequence itself.
     Reply { protocol: Protocol, terminal: String },
     /// A terminal, or what is left of one. `may_reply`: Claude can still be asked if that fails.
-    Terminal { scene: Scene, preferences: Preferences, may_reply: bool },
+    Terminal { scene: Box<Scene>, preferences: Preferences, may_reply: bool },
 }
 
 /// What is to be sent.
@@ -72,13 +72,13 @@ impl View {
         }
         // Claude writes to its own terminal better than we do: only tmux's clients are ours to find.
         let reach = if may_reply && env.has(name::TMUX) { Reach::TmuxOnly } else { Reach::Everywhere };
-        let scene = Scene::look(env, Origin::Here, reach, Instant::now() + TMUX_PATIENCE);
+        let scene = Box::new(Scene::look(env, Origin::Here, reach, Instant::now() + TMUX_PATIENCE));
         Self::Terminal { scene, preferences, may_reply }
     }
 
     /// For `send` and `test`.
     pub(super) fn for_person(env: &Env, config: &Config) -> Self {
-        let scene = Scene::look(env, Origin::Here, Reach::Everywhere, Instant::now() + TMUX_PATIENCE);
+        let scene = Box::new(Scene::look(env, Origin::Here, Reach::Everywhere, Instant::now() + TMUX_PATIENCE));
         Self::Terminal { scene, preferences: preferences(config), may_reply: false }
     }
 
@@ -127,7 +127,8 @@ fn preferences(config: &Config) -> Preferences {
 /// Claude's `terminalSequence`: Claude encodes it anew, wraps it for tmux, and writes it when the hook has ended.
 fn by_reply(protocol: Protocol, terminal: &str, sending: &Sending<'_>) -> Delivered {
     let channels = &sending.config.channels;
-    let mut delivered = Delivered { route: Some(format!("terminalSequence → {terminal} · {}", protocol.title())), ..Delivered::default() };
+    let mut delivered =
+        Delivered { route: Some(format!("terminalSequence → {terminal} · {}", protocol.title())), ..Delivered::default() };
     let mut sequence = String::new();
     if protocol != Protocol::Bel && channels.terminal != Switch::Off {
         sequence = text_of(&terminal::sequence(protocol, &notice(sending, sending.from_hook)));

@@ -124,4 +124,3 @@ impl From<Error> for crate::error::Error {
         Self::new(error.what).hint(error.hint)
     }
 }
-
