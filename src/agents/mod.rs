@@ -1,14 +1,14 @@
 //! The agents: what each of them says, understood as a [`Signal`] and an [`Event`]. One file or folder an agent, all behind
-//! [`Agent`]. Reads nothing but its input (and, for Codex's `notify`, the package file that tells its version); knows nothing
-//! of configuration, terminals and delivery.
+//! [`Agent`]. Reads nothing but its input (and, for Codex, the processes around it and the package file that tells its version);
+//! knows nothing of terminals and delivery.
 //!
 //! [`Signal`]: crate::event::Signal
-//! [`Event`]: crate::event::Event
 
 use std::path::PathBuf;
 
 use crate::environment::{Env, name};
-use crate::event::{Kind, Parsed, ReplyForm, Signal, Silence, Speaker};
+use crate::config::Config;
+use crate::event::{Event, Kind, Parsed, ReplyForm, Signal, Silence, Speaker};
 
 pub mod claude;
 pub mod codex;
@@ -48,6 +48,28 @@ pub trait Agent: Sync {
 
     /// What to answer when nothing was understood, or after a panic.
     fn failure_reply(&self) -> ReplyForm;
+
+    /// Whose terminal the notification belongs to.
+    fn owner(&self, _event: &Event, _env: &Env, _config: &Config) -> Owner {
+        Owner::ThisProcess
+    }
+}
+
+/// Whose terminal a notification belongs to.
+#[derive(Debug)]
+pub enum Owner {
+    /// That of the hook, whose environment is the agent's.
+    ThisProcess,
+    /// Those of other processes, best first: the agent runs its hooks in a process without a terminal. None where none was
+    /// found.
+    Interfaces(Vec<Interface>),
+}
+
+/// An agent's interface in a terminal of its own.
+#[derive(Debug)]
+pub struct Interface {
+    pub pid: u32,
+    pub environment: Env,
 }
 
 static CLAUDE: claude::Claude = claude::Claude;

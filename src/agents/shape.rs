@@ -131,6 +131,8 @@ pub(super) fn read(name: &str, root: &Json, dialect: Dialect, event: &mut Event)
         () if is(&["PreToolUse"]) => quiet,
         () if is(&["PostToolUse", "PostToolUseFailure"]) => {
             if dialect.tool_events && tool.is_some_and(is_shell) {
+                // Many commands run in one turn: the call's id tells their events apart.
+                event.ask = root.text(TOOL_USE_ID).map(|id| Ask { identity: AskIdentity::Id(id.to_owned()), title: None });
                 Signal::Attention(Kind::Tool)
             } else {
                 Signal::Resumed

@@ -1,13 +1,13 @@
 //! One signal from payload to desk and reply: parse, admit, reserve, look, compose, deliver, log.
 
 use super::catalogue::Catalogue;
-use super::message::{self, Message, Surroundings};
+use super::message::{self, Surroundings};
 use super::policy::{self, Duplicates};
 use super::screen::{Delivered, Sending, View};
-use crate::agents::{self, Agent, Input};
+use crate::agents::{self, Agent, Input, Owner};
 use crate::config::{self, Config, Loaded};
 use crate::environment::Env;
-use crate::event::{Decision, Event, Kind, Parsed, ReplyForm, Signal};
+use crate::event::{Decision, Event, Kind, Parsed, ReplyForm, Signal, Text};
 use crate::process;
 use crate::state::{self, Entry, Reservation, State};
 
@@ -45,10 +45,10 @@ pub(super) fn run(request: Request<'_>, answer: &mut dyn FnMut(&[u8])) {
             record(&mut entry, decision);
         }
         Ok(kind) => {
-            let (message, delivered) = notify(&parsed, kind, &loaded.config, env);
+            let (title, delivered) = notify(request.agent, &parsed, kind, &loaded.config, env);
             answer(&reply(parsed.reply, delivered.sequence.as_deref()));
             record(&mut entry, Decision::Deliver);
-            entry.title = Some(message.title.to_string());
+            entry.title = title.map(|title| title.to_string());
             entry.reason = delivered.reason;
             entry.route = delivered.route;
             entry.carriers = delivered.carriers;
@@ -71,18 +71,27 @@ fn admit(parsed: &Parsed, config: &Config, state: &State, now: u64, entry: &mut 
     }
 }
 
-fn notify(parsed: &Parsed, kind: Kind, config: &Config, env: &Env) -> (Message, Delivered) {
+/// Sends to every terminal that the event belongs to. The title is that of the first.
+fn notify(agent: &dyn Agent, parsed: &Parsed, kind: Kind, config: &Config, env: &Env) -> (Option<Text>, Delivered) {
     let event = &parsed.event;
-    let view = View::for_hook(env, parsed.reply, config);
-    let catalogue = Catalogue::choose(config.notify.language, env);
-    let message = message::compose(event, kind, &view.surroundings(env, config), config, catalogue);
     if event.headless && event.speaker.id == "claude" {
         // Claude ignores terminalSequence there, and whoever started it does not look at its terminal.
-        return (message, Delivered { reason: Some("headless run: no terminal".to_owned()), ..Delivered::default() });
+        return (None, Delivered { reason: Some("headless run: no terminal".to_owned()), ..Delivered::default() });
     }
-    let sending = Sending { message: &message, kind, config, from_hook: true };
-    let delivered = view.deliver(&sending);
-    (message, delivered)
+    let views = match agent.owner(event, env, config) {
+        Owner::ThisProcess => vec![View::for_hook(env, parsed.reply, config)],
+        Owner::Interfaces(interfaces) => interfaces.iter().map(|interface| View::for_interface(interface, config)).collect(),
+    };
+    let catalogue = Catalogue::choose(config.notify.language, env);
+    let show = |view: &View| {
+        let message = message::compose(event, kind, &view.surroundings(env, config), config, catalogue);
+        let delivered = view.deliver(&Sending { message: &message, kind, config, from_hook: true });
+        (Some(message.title), delivered)
+    };
+    views.iter().map(show).reduce(|(title, first), (_, next)| (title, first.and(next))).unwrap_or_else(|| {
+        let reason = format!("no interface of {} is open in this folder", event.speaker.label);
+        (None, Delivered { reason: Some(reason), ..Delivered::default() })
+    })
 }
 
 /// The reply in the agent's own terms.

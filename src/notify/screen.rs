@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::message::{Message, Surroundings};
 use super::pipeline;
+use crate::agents::Interface;
 use crate::config::{Clients, Config, Switch, WhenFocused};
 use crate::environment::{Env, name};
 use crate::event::{Kind, ReplyForm};
@@ -55,6 +56,20 @@ impl Delivered {
         self.carriers.push(Carried { carrier, ok, detail: result.unwrap_or_else(|reason| reason) });
     }
 
+    /// Adds what became of the same event elsewhere.
+    pub(super) fn and(mut self, other: Self) -> Self {
+        self.carriers.extend(other.carriers);
+        self.sent.extend(other.sent);
+        self.route = match (self.route, other.route) {
+            (Some(first), Some(second)) => Some(format!("{first}; {second}")),
+            (first, second) => first.or(second),
+        };
+        self.sequence = self.sequence.or(other.sequence);
+        self.reason = self.reason.or(other.reason);
+        self.detached |= other.detached;
+        self
+    }
+
     /// Something has taken it.
     pub(super) fn reached(&self) -> bool {
         self.carriers.iter().any(|carried| carried.ok)
@@ -74,6 +89,13 @@ impl View {
         let reach = if may_reply && env.has(name::TMUX) { Reach::TmuxOnly } else { Reach::Everywhere };
         let scene = Box::new(Scene::look(env, Origin::Here, reach, Instant::now() + TMUX_PATIENCE));
         Self::Terminal { scene, preferences, may_reply }
+    }
+
+    /// For an agent's interface in another process.
+    pub(super) fn for_interface(interface: &Interface, config: &Config) -> Self {
+        let deadline = Instant::now() + TMUX_PATIENCE;
+        let scene = Scene::look(&interface.environment, Origin::Process(interface.pid), Reach::Everywhere, deadline);
+        Self::Terminal { scene: Box::new(scene), preferences: preferences(config), may_reply: false }
     }
 
     /// For `send` and `test`.

@@ -28,9 +28,19 @@ const WITH_VALUE: &[&str] = &[
     "--sandbox",
 ];
 
+/// The arguments behind the program, if this is Codex.
+pub(super) fn arguments_of_codex(arguments: &[String]) -> Option<Vec<String>> {
+    codex(arguments).map(|(_, rest)| rest.to_vec())
+}
+
+/// `codex exec` (or its alias `e`), by the arguments behind the program.
+pub(super) fn is_exec_call(arguments: &[String]) -> bool {
+    matches!(sub_command(arguments), Some("exec" | "e"))
+}
+
 /// An ancestor is `codex exec` (or its alias `e`): a run without a person.
 pub(super) fn is_exec(ancestors: &[Vec<String>]) -> bool {
-    ancestors.iter().filter_map(|arguments| codex(arguments)).any(|(_, arguments)| matches!(sub_command(arguments), Some("exec" | "e")))
+    ancestors.iter().filter_map(|arguments| codex(arguments)).any(|(_, arguments)| is_exec_call(arguments))
 }
 
 /// The version of the nearest `codex` among these argument vectors: from a path that names it (`…/@openai/codex@0.100.0/…`),

@@ -59,7 +59,9 @@ impl Duplicates {
             Some(window) => Lifetime::Within(window),
             None => Lifetime::Once,
         };
-        let key = fingerprint(&[&turn.to_le_bytes(), kind.name().as_bytes(), &ask]);
+        // Some agents give a subagent's end the ids of the turn that it belongs to.
+        let whose = if event.subagent && kind != Kind::Input { "subagent" } else { "" };
+        let key = fingerprint(&[&turn.to_le_bytes(), kind.name().as_bytes(), &ask, whose.as_bytes()]);
         Self { key, lifetime, turn, has_turn, role }
     }
 
