@@ -21,3 +21,4 @@ pub mod environment;
 pub mod event;
 pub mod process;
 pub mod protocol;
+pub mod terminal;
