@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::environment::Env;
+use crate::environment::{Env, read_from_proc};
 
 /// How many ancestors are looked at; deeper chains do not occur.
 const MAX_ANCESTORS: usize = 64;
@@ -21,7 +21,8 @@ impl Process {
     /// Reads `/proc/PID/stat`; `None` if there is no such process or no `/proc`.
     #[must_use]
     pub fn read(pid: u32) -> Option<Self> {
-        Self::parse(pid, &std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+        let stat = read_from_proc(&format!("/proc/{pid}/stat"))?;
+        Self::parse(pid, &String::from_utf8_lossy(&stat))
     }
 
     /// `pid (name) state ppid pgrp session tty_nr …`: the name may hold anything, also `)`.
@@ -83,7 +84,12 @@ impl Process {
 
 /// The parent of this process, its parent, and so on, up to but without pid 1.
 pub fn ancestors() -> impl Iterator<Item = Process> {
-    let mut next = std::os::unix::process::parent_id();
+    lineage(std::os::unix::process::parent_id())
+}
+
+/// A process, its parent, and so on, up to but without pid 1.
+pub fn lineage(pid: u32) -> impl Iterator<Item = Process> {
+    let mut next = pid;
     std::iter::from_fn(move || {
         let process = if next > 1 { Process::read(next) } else { None }?;
         next = process.parent;
