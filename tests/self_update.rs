@@ -27,7 +27,8 @@ impl Server {
         thread::spawn(move || {
             for mut client in listener.incoming().flatten() {
                 let mut lines = BufReader::new(client.try_clone().expect("a second handle")).lines();
-                let Some(Ok(first)) = lines.next() else { continue };
+                // Not even text: the beginning of a TLS connection.
+                let Some(first) = lines.next().map(Result::unwrap_or_default) else { continue };
                 while matches!(lines.next(), Some(Ok(header)) if !header.is_empty()) {}
                 let path = first.split(' ').nth(1).unwrap_or_default().to_owned();
                 log.lock().expect("no panic in this thread").push(first);
@@ -151,6 +152,13 @@ fn a_closed_port_is_unreachable() {
     let port = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port").port();
     let source = Source::new(&format!("http://127.0.0.1:{port}/o/r")).expect("a valid base URL");
     assert_fails(check(&source, "0.1.0"), ErrorKind::Unreachable, "connection refused");
+}
+
+#[test]
+fn a_server_without_tls_is_no_source_for_https() {
+    let server = Server::that(|_, client| releases(client, &["v0.2.0"]));
+    let source = Source::new(&format!("https://127.0.0.1:{}/o/r", server.port)).expect("a valid base URL");
+    assert_fails(check(&source, "0.1.0"), ErrorKind::Unreachable, "TLS");
 }
 
 #[test]
