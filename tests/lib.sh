@@ -68,6 +68,16 @@ as_root() {
 
 is_installed() { [[ $(dpkg-query --show --showformat='${Status}' "$1" 2>/dev/null) == 'install ok installed' ]]; }
 
+# Another package manager may be at work: apt waits for its lock.
+apt=(apt-get --quiet --yes --option DPkg::Lock::Timeout=300)
+
+# Once a run, and only where it is needed; without the right to do so, the lists stay as they are.
+update_package_lists() {
+  [[ ! -e $AGENT_NOTIFY_TEST_RUN/apt-updated ]] || return 0
+  as_root "${apt[@]}" update >"$AGENT_NOTIFY_TEST_RUN/apt.log" 2>&1 || true
+  touch "$AGENT_NOTIFY_TEST_RUN/apt-updated"
+}
+
 # need_packages PACKAGE…: installs those Debian packages that are missing, or ends with the command that would.
 need_packages() {
   local package missing=()
@@ -80,12 +90,7 @@ need_packages() {
   done
   ((${#missing[@]} > 0)) || return 0
   note "installing ${missing[*]}"
-  # Another package manager may be at work: wait for its lock.
-  local apt=(apt-get --quiet --yes --option DPkg::Lock::Timeout=300)
-  if [[ ! -e $AGENT_NOTIFY_TEST_RUN/apt-updated ]]; then
-    as_root "${apt[@]}" update >"$AGENT_NOTIFY_TEST_RUN/apt.log" 2>&1 || true
-    touch "$AGENT_NOTIFY_TEST_RUN/apt-updated"
-  fi
+  update_package_lists
   if ! as_root "${apt[@]}" install --no-install-recommends "${missing[@]}" >>"$AGENT_NOTIFY_TEST_RUN/apt.log" 2>&1; then
     tail --lines=5 "$AGENT_NOTIFY_TEST_RUN/apt.log" >&2
     die "missing packages; install them: sudo apt-get update && sudo apt-get install --no-install-recommends ${missing[*]}"

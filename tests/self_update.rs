@@ -1,7 +1,7 @@
 //! `release::check` against a real HTTP server on the loopback interface: what the server says, and every way to fail.
 #![cfg(feature = "self-update")]
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -147,10 +147,25 @@ fn other_statuses_are_named() {
 
 #[test]
 fn a_closed_port_is_unreachable() {
-    // Bound and dropped: nobody else has listened there since.
-    let port = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port").port();
-    let source = Source::new(&format!("http://127.0.0.1:{port}/o/r")).expect("a valid base URL");
+    // Bound and dropped, on an address where no other test listens.
+    let port = TcpListener::bind("127.0.0.2:0").and_then(|listener| listener.local_addr()).expect("a free port").port();
+    let source = Source::new(&format!("http://127.0.0.2:{port}/o/r")).expect("a valid base URL");
     assert_fails(check(&source, "0.1.0"), ErrorKind::Unreachable, "connection refused");
+}
+
+#[test]
+fn a_server_without_tls_is_no_source_for_https() {
+    // Not a `Server`: that one reads lines, and the beginning of a TLS connection has none.
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = listener.local_addr().expect("an address").port();
+    thread::spawn(move || {
+        for mut client in listener.incoming().flatten() {
+            let _ = client.read(&mut [0; 4096]);
+            releases(&mut client, &["v0.2.0"]);
+        }
+    });
+    let source = Source::new(&format!("https://127.0.0.1:{port}/o/r")).expect("a valid base URL");
+    assert_fails(check(&source, "0.1.0"), ErrorKind::Unreachable, "TLS");
 }
 
 #[test]

@@ -41,7 +41,7 @@ impl Error {
         self.kind
     }
 
-    /// What happened, without the hint.
+    /// What happened, as it is displayed.
     #[must_use]
     pub fn what(&self) -> &str {
         &self.what
@@ -112,9 +112,10 @@ impl Error {
     }
 }
 
+/// One line, without the hint, which is printed apart.
 impl fmt::Display for Error {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} ({})", self.what, self.hint)
+        formatter.write_str(&self.what)
     }
 }
 

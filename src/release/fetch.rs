@@ -115,8 +115,10 @@ fn explain_io(source: &Source, error: &io::Error) -> Error {
         io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => return Error::timed_out(&source.address, source.timeout),
         io::ErrorKind::ConnectionRefused => "connection refused",
         io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => "the connection broke",
+        // How rustls reports its errors.
+        io::ErrorKind::InvalidData => "no trusted TLS connection",
         io::ErrorKind::NetworkUnreachable | io::ErrorKind::HostUnreachable => "no route to the host",
-        _ => "no connection",
+        _ => "no connection, or the host name is not known",
     };
     Error::unreachable(&source.address, reason)
 }
