@@ -6,8 +6,8 @@
 
 use std::path::PathBuf;
 
-use crate::environment::{Env, name};
 use crate::config::Config;
+use crate::environment::{Env, name};
 use crate::event::{Event, Kind, Parsed, ReplyForm, Signal, Silence, Speaker};
 
 pub mod claude;
