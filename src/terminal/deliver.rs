@@ -79,3 +79,103 @@ fn bytes(attempt: &Attempt, notice: &Notice) -> Vec<u8> {
     let title = if attempt.guard_digits { &guarded } else { notice.title };
     osc::wrap(&osc::sequence(attempt.protocol, &Notice { title, ..*notice }), attempt.wrap)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use portable_pty::{MasterPty, PtySize, native_pty_system};
+
+    use super::super::osc::Urgency;
+    use super::super::route::Through;
+    use super::*;
+    use crate::event::Text;
+
+    /// Plays a terminal. The slave stays open, as it does below a client: without one a write would wait for nobody.
+    struct Terminal(Box<dyn MasterPty + Send>, #[expect(dead_code, reason = "held open")] Box<dyn portable_pty::SlavePty + Send>);
+
+    impl Terminal {
+        fn new() -> Self {
+            let pair = native_pty_system().openpty(PtySize::default()).expect("a pty");
+            Self(pair.master, pair.slave)
+        }
+
+        fn attempt(&self, protocol: Protocol) -> Attempt {
+            Attempt {
+                tty: self.0.tty_name().expect("a name"),
+                through: Through::Client,
+                protocol,
+                wrap: Wrap::None,
+                terminal: "Test".to_owned(),
+                hops: Vec::new(),
+                last_resort: false,
+                guard_digits: false,
+            }
+        }
+
+        /// All that has arrived, up to a mark that is written now.
+        fn received(&self) -> String {
+            ring(&self.0.tty_name().expect("a name"), soon()).expect("a bell");
+            let mut reader = self.0.try_clone_reader().expect("a reader");
+            let (mut bytes, mut byte) = (Vec::new(), [0]);
+            let ended = |bytes: &[u8]| bytes == b"\x07" || bytes.ends_with(b"\x07\x07");
+            while !ended(&bytes) {
+                reader.read_exact(&mut byte).expect("a byte");
+                bytes.push(byte[0]);
+            }
+            bytes.pop();
+            String::from_utf8(bytes).expect("UTF-8")
+        }
+    }
+
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_millis(400)
+    }
+
+    fn send(route: &Route) -> Delivery {
+        let (title, body) = (Text::new("5 tests"), Text::new("y"));
+        deliver(route, &Notice { title: &title, body: &body, urgency: Urgency::Normal, id: "n", unfocused_only: false }, soon())
+    }
+
+    fn absent() -> Attempt {
+        Attempt { tty: "/dev/pts/99999999".into(), ..Terminal::new().attempt(Protocol::Osc777) }
+    }
+
+    #[test]
+    fn the_first_that_takes_it_ends_the_matter() {
+        let (first, second) = (Terminal::new(), Terminal::new());
+        let attempts = vec![absent(), first.attempt(Protocol::Osc777), second.attempt(Protocol::Osc777)];
+        let delivery = send(&Route { attempts, ..Route::default() });
+        assert_eq!(delivery.sent.iter().map(|sent| (sent.attempt, sent.bytes)).collect::<Vec<_>>(), [(1, 23)]);
+        assert_eq!(delivery.failed.len(), 1);
+        assert_eq!((first.received().as_str(), second.received().as_str()), ("\x1b]777;notify;5 tests;y\x07", ""));
+    }
+
+    #[test]
+    fn with_all_clients_each_gets_one_and_the_pane_none() {
+        let (first, second, pane) = (Terminal::new(), Terminal::new(), Terminal::new());
+        let last = Attempt { last_resort: true, ..pane.attempt(Protocol::Osc777) };
+        let attempts = vec![first.attempt(Protocol::Osc777), second.attempt(Protocol::Osc9), last];
+        let delivery = send(&Route { attempts, all: true, ..Route::default() });
+        assert_eq!(delivery.sent.len(), 2);
+        assert_eq!(first.received(), "\x1b]777;notify;5 tests;y\x07");
+        assert_eq!(second.received(), "\x1b]9;· 5 tests: y\x07");
+        assert_eq!(pane.received(), "");
+    }
+
+    #[test]
+    fn a_terminal_without_notifications_gets_no_byte_and_is_named() {
+        let (silent, next) = (Terminal::new(), Terminal::new());
+        let attempts = vec![silent.attempt(Protocol::Bel), Attempt { guard_digits: true, ..next.attempt(Protocol::Osc777) }];
+        let delivery = send(&Route { attempts, ..Route::default() });
+        assert_eq!(delivery.bell_only, [(silent.0.tty_name().expect("a name"), "Test".to_owned())]);
+        assert_eq!((silent.received().as_str(), next.received().as_str()), ("", "\x1b]777;notify;· 5 tests;y\x07"));
+    }
+
+    #[test]
+    fn where_nobody_takes_it_each_reason_is_told() {
+        let delivery = send(&Route { attempts: vec![absent(), absent()], ..Route::default() });
+        assert!(delivery.sent.is_empty() && delivery.failed.len() == 2);
+        assert!(ring(Path::new("/dev/null"), soon()).is_err());
+    }
+}

@@ -11,6 +11,7 @@ use super::socket::{self, Socket, Variable};
 use super::tmux::{Caller, Client, Failure, Pane};
 use super::tty;
 use crate::environment::{Env, name};
+use crate::event::Text;
 use crate::process::{self, Process};
 
 /// Layers of tmux on this host that are followed.
@@ -65,7 +66,7 @@ impl Look<'_> {
     fn at_tmux(&self, value: &str) -> (Tmux, bool) {
         let asked = self.find_server(value).and_then(|(caller, socket, variable)| {
             let failed = |failure: Failure| failure.reason().to_owned();
-            let (pane, clients, certain) = match self.env.get(name::TMUX_PANE) {
+            let (pane, clients, certain) = match self.env.get(name::TMUX_PANE).filter(|id| is_pane(id)) {
                 Some(pane) => caller.query(&socket, Some(&pane)).map(|(pane, clients)| (pane, clients, true)).map_err(failed)?,
                 None => self.without_pane(&caller, &socket, variable.session).map_err(failed)?,
             };
@@ -73,7 +74,7 @@ impl Look<'_> {
         });
         match asked {
             Ok((layer, certain)) => (Tmux::Known(layer), certain),
-            Err(reason) => (Tmux::Unknown(reason), false),
+            Err(reason) => (Tmux::Unknown(Text::new(&reason).to_string()), false),
         }
     }
 
@@ -106,7 +107,7 @@ impl Look<'_> {
             return None;
         }
         let kept = self.lineage().iter().filter_map(Process::environment).find(|env| env.has(name::TMUX))?;
-        let pane = kept.get(name::TMUX_PANE)?;
+        let pane = kept.get(name::TMUX_PANE).filter(|id| is_pane(id))?;
         let terminal = self.nearest_terminal()?;
         let (caller, socket, _) = self.find_server(&kept.get(name::TMUX)?).ok()?;
         let (pane, clients) = caller.query(&socket, Some(&pane)).ok()?;
@@ -129,6 +130,11 @@ impl Look<'_> {
         let nearest = nearest.map(|path| (path, OwnWay::Ancestor));
         nearest.into_iter().chain(by_ssh.map(|path| (path, OwnWay::SshTty))).collect()
     }
+}
+
+/// `%3`: anything else would be another kind of target, or end tmux's command.
+fn is_pane(id: &str) -> bool {
+    id.strip_prefix('%').is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// The search from one server outwards, through the other servers of this host.
@@ -225,5 +231,18 @@ impl Outwards<'_> {
 
     fn panes(&self, socket: &Socket) -> Option<Panes> {
         self.caller.panes(socket, Instant::now() + NEIGHBOUR_PATIENCE).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_id_of_a_pane_is_a_target() {
+        assert!(is_pane("%0") && is_pane("%123"));
+        for other in ["", "%", "0", "%0;", "$1", "%1 ", "main:1.0", "{last}"] {
+            assert!(!is_pane(other), "{other}");
+        }
     }
 }
