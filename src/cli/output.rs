@@ -22,9 +22,17 @@ pub(super) fn to_stdout(text: &str) {
 
 /// Writes a JSON value as one line.
 pub(super) fn json(value: &impl serde::Serialize) {
-    // Our own types always serialise; serde_json escapes control characters itself.
+    // Our own types always serialise. JSON leaves C1 and bidi controls as they are: all of these lie in the BMP.
     if let Ok(text) = serde_json::to_string(value) {
-        line(&text);
+        let mut escaped = String::with_capacity(text.len());
+        for character in text.chars() {
+            if crate::event::is_unsafe(character) {
+                escaped.push_str(&format!("\\u{:04x}", u32::from(character)));
+            } else {
+                escaped.push(character);
+            }
+        }
+        line(&escaped);
     }
 }
 

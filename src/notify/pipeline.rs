@@ -110,13 +110,15 @@ pub(super) fn reply(form: ReplyForm, sequence: Option<&str>) -> Vec<u8> {
 fn describe(parsed: &Parsed, now: u64, mut notes: Vec<String>) -> Entry {
     let Event { speaker, source, session, turn, .. } = &parsed.event;
     notes.extend(parsed.notes.iter().cloned());
+    // The log is read with `cat`, too.
+    let clean = |text: &String| Text::new(text).to_string();
     Entry {
         time: now,
-        agent: speaker.id.clone(),
+        agent: clean(&speaker.id),
         kind: if let Signal::Attention(kind) = parsed.signal { Some(kind.name()) } else { None },
-        event: source.clone(),
-        session: session.clone(),
-        turn: turn.clone(),
+        event: clean(source),
+        session: session.as_ref().map(clean),
+        turn: turn.as_ref().map(clean),
         notes,
         ..Entry::default()
     }

@@ -81,14 +81,24 @@ impl View {
     pub(super) fn for_hook(env: &Env, form: ReplyForm, config: &Config) -> Self {
         let preferences = preferences(config);
         let may_reply = form == ReplyForm::ClaudeSequence;
-        if may_reply && !env.has(name::TMUX) && !behind_hidden_tmux(env) {
-            let (protocol, terminal) = terminal::outside_protocol(env, &preferences);
-            return Self::Reply { protocol, terminal };
+        let in_tmux = env.has(name::TMUX);
+        // Without TERM the environment was emptied on the way here, and TMUX may have gone with it.
+        let certain = in_tmux || env.has(name::TERM);
+        if may_reply && !in_tmux && certain && !behind_hidden_tmux(env) {
+            return Self::reply(env, &preferences);
         }
         // Claude writes to its own terminal better than we do: only tmux's clients are ours to find.
-        let reach = if may_reply && env.has(name::TMUX) { Reach::TmuxOnly } else { Reach::Everywhere };
+        let reach = if may_reply && in_tmux { Reach::TmuxOnly } else { Reach::Everywhere };
         let scene = Box::new(Scene::look(env, Origin::Here, reach, Instant::now() + TMUX_PATIENCE));
+        if may_reply && !certain && !scene.in_tmux() {
+            return Self::reply(env, &preferences);
+        }
         Self::Terminal { scene, preferences, may_reply }
+    }
+
+    fn reply(env: &Env, preferences: &Preferences) -> Self {
+        let (protocol, terminal) = terminal::outside_protocol(env, preferences);
+        Self::Reply { protocol, terminal }
     }
 
     /// For an agent's interface in another process.

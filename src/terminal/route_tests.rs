@@ -167,7 +167,7 @@ fn an_outer_tmux_on_this_host_is_passed_by_its_own_client() {
 #[test]
 fn a_terminal_without_notifications_is_named_and_not_reached_through_the_pane() {
     let route = route(&inside(true, vec![terminal("/dev/pts/4", "$1", 1, "VTE(8003)")]), &Preferences::default());
-    assert_eq!(plan(&route), ["/dev/pts/4 bel"]);
+    assert_eq!(plan(&route), ["/dev/pts/4 bell"]);
     assert_eq!(explain(&route, None, false), "tmux 3.3a client /dev/pts/4 → VTE 8003 · shows no notifications, BEL only");
 }
 
