@@ -146,7 +146,7 @@ pub struct Event {
     pub turn: Option<String>,
     /// Project folder: a workspace root or the agent's working folder.
     pub project: Option<PathBuf>,
-    /// What the person is asked, for `Kind::Input`.
+    /// What the person is asked, for `Kind::Input`; the id of the call, for `Kind::Tool`.
     pub ask: Option<Ask>,
     /// The agent's words; shown only with `content.message`.
     pub words: Option<String>,
