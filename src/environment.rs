@@ -21,8 +21,14 @@ pub mod name {
     pub const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
     pub const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
     pub const LC_ALL: &str = "LC_ALL";
+    pub const LC_CTYPE: &str = "LC_CTYPE";
     pub const LC_MESSAGES: &str = "LC_MESSAGES";
     pub const LANG: &str = "LANG";
+    /// Where the C library finds locales, and where a program finds its libraries: passed on to tmux, which is otherwise
+    /// started without an environment.
+    pub const LOCPATH: &str = "LOCPATH";
+    pub const LOCALE_ARCHIVE: &str = "LOCALE_ARCHIVE";
+    pub const LD_LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 
     /// `<socket>,<server pid>,<session>`; the socket's path may contain commas.
     pub const TMUX: &str = "TMUX";
@@ -80,8 +86,7 @@ impl Env {
     /// (another user, gone, no /proc).
     #[must_use]
     pub fn of(pid: u32) -> Option<Self> {
-        let bytes = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
-        Some(Self::from_block(&bytes))
+        Some(Self::from_block(&read_from_proc(&format!("/proc/{pid}/environ"))?))
     }
 
     /// Reads a block of `NAME=value` separated by NUL.
@@ -141,6 +146,17 @@ impl Env {
     pub fn state_folder(&self) -> Option<PathBuf> {
         self.folder(name::XDG_STATE_HOME).or_else(|| Some(self.home()?.join(".local/state"))).map(|base| base.join("agent-notify"))
     }
+}
+
+/// A file below `/proc`, in two or three system calls: `std::fs::read` asks for its size, which is 0 there, and then reads in
+/// tiny steps.
+pub(crate) fn read_from_proc(path: &str) -> Option<Vec<u8>> {
+    use std::io::Read;
+    /// As much as the kernel allows for arguments and environment together, by default.
+    const LIMIT: u64 = 2 << 20;
+    let mut bytes = Vec::with_capacity(8 << 10);
+    std::fs::File::open(path).ok()?.take(LIMIT).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
 }
 
 impl<Name: Into<OsString>, Value: Into<OsString>> FromIterator<(Name, Value)> for Env {

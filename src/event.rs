@@ -146,7 +146,7 @@ pub struct Event {
     pub turn: Option<String>,
     /// Project folder: a workspace root or the agent's working folder.
     pub project: Option<PathBuf>,
-    /// What the person is asked, for `Kind::Input`.
+    /// What the person is asked, for `Kind::Input`; the id of the call, for `Kind::Tool`.
     pub ask: Option<Ask>,
     /// The agent's words; shown only with `content.message`.
     pub words: Option<String>,
@@ -253,9 +253,10 @@ pub struct Parsed {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Decision {
     Deliver,
-    /// Waits; looked at again at `until` (milliseconds since the epoch), unless something ends the wait.
+    /// Waits; looked at again at `until` (milliseconds since the epoch; `None` = when the event that it waits for comes),
+    /// unless something ends the wait.
     Defer {
-        until: u64,
+        until: Option<u64>,
         reason: &'static str,
     },
     Suppress {
@@ -330,7 +331,7 @@ impl fmt::Display for Text {
 }
 
 /// Characters that could end or start a control sequence, or reorder what stands around them.
-fn is_unsafe(character: char) -> bool {
+pub fn is_unsafe(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{2028}' | '\u{2029}' | '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

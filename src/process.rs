@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::environment::Env;
+use crate::environment::{Env, read_from_proc};
 
 /// How many ancestors are looked at; deeper chains do not occur.
 const MAX_ANCESTORS: usize = 64;
@@ -15,13 +15,16 @@ pub struct Process {
     pub parent: u32,
     /// Device number of the controlling terminal; 0 = none.
     terminal: u32,
+    /// Clock ticks between the start of the system and that of the process.
+    pub started: u64,
 }
 
 impl Process {
     /// Reads `/proc/PID/stat`; `None` if there is no such process or no `/proc`.
     #[must_use]
     pub fn read(pid: u32) -> Option<Self> {
-        Self::parse(pid, &std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+        let stat = read_from_proc(&format!("/proc/{pid}/stat"))?;
+        Self::parse(pid, &String::from_utf8_lossy(&stat))
     }
 
     /// `pid (name) state ppid pgrp session tty_nr …`: the name may hold anything, also `)`.
@@ -29,7 +32,8 @@ impl Process {
         let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace();
         let parent = fields.nth(1)?.parse().ok()?;
         let terminal: i32 = fields.nth(2)?.parse().ok()?;
-        Some(Self { pid, parent, terminal: terminal.cast_unsigned() })
+        let started = fields.nth(14)?.parse().ok()?;
+        Some(Self { pid, parent, terminal: terminal.cast_unsigned(), started })
     }
 
     /// Path of the controlling terminal: `/dev/pts/N` (majors 136–143) or `/dev/ttyN` (major 4, minors 1–63).
@@ -81,9 +85,20 @@ impl Process {
     }
 }
 
+/// All processes that can be seen: one `stat` each.
+pub fn all() -> impl Iterator<Item = Process> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| Process::read(entry.file_name().to_str()?.parse().ok()?))
+}
+
 /// The parent of this process, its parent, and so on, up to but without pid 1.
 pub fn ancestors() -> impl Iterator<Item = Process> {
-    let mut next = std::os::unix::process::parent_id();
+    lineage(std::os::unix::process::parent_id())
+}
+
+/// A process, its parent, and so on, up to but without pid 1.
+pub fn lineage(pid: u32) -> impl Iterator<Item = Process> {
+    let mut next = pid;
     std::iter::from_fn(move || {
         let process = if next > 1 { Process::read(next) } else { None }?;
         next = process.parent;
@@ -105,13 +120,13 @@ mod tests {
 
     #[test]
     fn a_name_with_brackets_does_not_shift_the_fields() {
-        let process = Process::parse(7, "7 (a) b) S 42 7 7 34819 7 4194304 0").expect("a process");
-        assert_eq!((process.parent, process.terminal()), (42, Some(PathBuf::from("/dev/pts/3"))));
+        let process = Process::parse(7, "7 (a) b) S 42 7 7 34819 7 4194304 1 2 3 4 5 6 7 8 20 0 1 0 9876 0").expect("a process");
+        assert_eq!((process.parent, process.terminal(), process.started), (42, Some(PathBuf::from("/dev/pts/3")), 9876));
     }
 
     #[test]
     fn device_numbers_become_paths() {
-        let terminal = |terminal| Process { pid: 1, parent: 0, terminal }.terminal();
+        let terminal = |terminal| Process { pid: 1, parent: 0, terminal, started: 0 }.terminal();
         assert_eq!(terminal(0), None);
         assert_eq!(terminal((136 << 8) | 5), Some(PathBuf::from("/dev/pts/5")));
         assert_eq!(terminal((137 << 8) | 1), Some(PathBuf::from("/dev/pts/257")));

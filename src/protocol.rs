@@ -25,7 +25,7 @@ impl Protocol {
             Self::Osc777 => "osc777",
             Self::Osc9 => "osc9",
             Self::Osc99 => "osc99",
-            Self::Bel => "bel",
+            Self::Bel => "bell",
         }
     }
 

@@ -268,6 +268,7 @@ fn send_and_test_say_why_nothing_came() {
         // No terminal, no tmux: nowhere to go.
         sandbox.command(arguments).run().code(1).explains();
     }
+    let sandbox = Sandbox::new();
     std::fs::write(sandbox.path("state/agent-notify"), "in the way").expect("a file");
     sandbox.command(["send", "--title", "T", "--body", "B"]).run().code(1).explains();
     sandbox.command(["send", "--title", "T", "--body", "B"]).without_environment().run().code(1).explains();

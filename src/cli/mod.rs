@@ -1,0 +1,97 @@
+//! The command line: clap types without logic, one file a command. The only place that prints.
+
+mod config;
+mod log;
+mod output;
+mod self_update;
+mod send;
+mod test;
+
+use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::environment::Env;
+
+/// Status codes (SPEC section 1).
+const FAILED: u8 = 1;
+const PENDING: u8 = 5;
+
+/// Desktop notifications from coding agents, through any depth of tmux and ssh.
+#[derive(Parser)]
+#[command(
+    name = "agent-notify",
+    version,
+    max_term_width = 100,
+    after_help = "Try `agent-notify test` first: it shows a notification and the route it took."
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Entry point for agents: payload on stdin; always ends with status 0
+    #[command(after_help = "Examples:\n  agent-notify hook claude < payload.json\n  agent-notify hook generic --agent Aider finished")]
+    Hook(HookHelp),
+    /// Send a notification from any script
+    #[command(
+        after_help = "Examples:\n  make; agent-notify send --title make --body \"finished with $?\"\n  agent-notify send --event input --agent deploy --body 'needs your password'"
+    )]
+    Send(send::Arguments),
+    /// Show a notification and the route it took
+    Test(test::Arguments),
+    /// Why there was, or was not, a notification
+    Log(log::Arguments),
+    /// The configuration
+    #[command(subcommand)]
+    Config(config::Action),
+    /// Newer releases
+    SelfUpdate(self_update::Arguments),
+}
+
+/// Only for the help text: `hook` never gets here with anything else.
+#[derive(Args)]
+struct HookHelp {
+    /// claude, cursor, codex, pi or generic
+    agent: String,
+    /// stop, input, error, idle or tool; the payload beats it
+    event: Option<String>,
+    /// Name of a generic agent
+    #[arg(long, value_name = "NAME")]
+    agent_name: Option<String>,
+}
+
+/// Whether a person at a terminal asks how `hook` works: an agent never gives its hook a terminal for stdout.
+pub(crate) fn wants_hook_help(arguments: &[OsString]) -> bool {
+    arguments.iter().any(|word| word == "--help" || word == "-h") && std::io::stdout().is_terminal()
+}
+
+/// Reads the arguments (without the program's name) and runs the command.
+pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
+    let program = OsString::from("agent-notify");
+    let cli = match Cli::try_parse_from(std::iter::once(program).chain(arguments)) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // A closed pipe behind `--help` is no error.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    let env = Env::current();
+    let result = match cli.command {
+        Command::Hook(_) => Ok(ExitCode::SUCCESS),
+        Command::Send(arguments) => send::run(&arguments, &env),
+        Command::Test(arguments) => test::run(&arguments, &env),
+        Command::Log(arguments) => log::run(&arguments, &env),
+        Command::Config(action) => config::run(action, &env),
+        Command::SelfUpdate(arguments) => self_update::run(&arguments, &env),
+    };
+    result.unwrap_or_else(|error| {
+        output::error(&error);
+        ExitCode::from(FAILED)
+    })
+}

@@ -1,0 +1,95 @@
+//! The only writer of files: private folders and files of our own, appends, whole-file replacement through symlinks, locks.
+//! Knows nothing of what the files mean.
+
+mod atomic;
+mod lock;
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+
+pub use atomic::replace;
+pub use lock::Lock;
+
+/// Creates a folder of our own, mode 0700, and what is missing above it. An existing one stays as it is.
+///
+/// # Errors
+/// As `mkdir`; a file in the way is an error, too.
+pub fn create_private_folder(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// Creates a file that must not exist yet, mode 0600, and writes `content`: the winner of several processes is the one that
+/// gets `true`. Folders that are missing are made.
+///
+/// # Errors
+/// Anything but "exists already", which is `Ok(false)`.
+pub fn create_exclusive(path: &Path, content: &[u8]) -> io::Result<bool> {
+    let open = || OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    let mut file = match with_folder(path, open) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    if !content.is_empty() {
+        file.write_all(content)?;
+    }
+    Ok(true)
+}
+
+/// Writes a small file of our own anew, mode 0600, in one write and not durably.
+///
+/// # Errors
+/// As open and write; missing folders are made.
+pub fn overwrite(path: &Path, content: &[u8]) -> io::Result<()> {
+    let open = || OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
+    with_folder(path, open)?.write_all(content)
+}
+
+/// Appends in one write, which is never mixed with that of another process. Returns the size after it, in bytes.
+///
+/// # Errors
+/// As open and write; missing folders are made.
+pub fn append(path: &Path, content: &[u8]) -> io::Result<u64> {
+    let open = || OpenOptions::new().append(true).create(true).mode(0o600).open(path);
+    let mut file = with_folder(path, open)?;
+    file.write_all(content)?;
+    Ok(file.metadata()?.len())
+}
+
+/// Opens; where the folder is missing, makes it and opens again. The common case costs nothing more.
+fn with_folder(path: &Path, open: impl Fn() -> io::Result<File>) -> io::Result<File> {
+    match open() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            create_private_folder(path.parent().unwrap_or(Path::new("/")))?;
+            open()
+        }
+        result => result,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn files_and_folders_of_our_own_are_private() {
+        let home = tempfile::tempdir().expect("a folder");
+        let file = home.path().join("a/b/log");
+        assert_eq!(append(&file, b"one\n").expect("append"), 4);
+        assert_eq!(append(&file, b"two\n").expect("append"), 8);
+        let mode = |path: &Path| path.metadata().expect("metadata").permissions().mode() & 0o777;
+        assert_eq!((mode(&file), mode(file.parent().expect("a parent"))), (0o600, 0o700));
+    }
+
+    #[test]
+    fn only_one_creates() {
+        let home = tempfile::tempdir().expect("a folder");
+        let file = home.path().join("ledger/key");
+        assert!(create_exclusive(&file, b"1").expect("create"));
+        assert!(!create_exclusive(&file, b"2").expect("create"));
+        assert_eq!(std::fs::read(&file).expect("read"), b"1");
+    }
+}

@@ -1,0 +1,176 @@
+//! What counts as the same event (SPEC section 3.2): keys for the ledger, without touching it.
+
+use std::time::Duration;
+
+use crate::event::{AskIdentity, Event, Kind, fingerprint};
+use crate::state::{Lifetime, Reservation, State};
+
+/// Without a turn id the same kind within this time is one event.
+const WITHOUT_TURN: Duration = Duration::from_secs(10);
+/// An ask without an id of its own, asked again within this time, is one ask: parallel hooks of two installations.
+const SAME_ASK: Duration = Duration::from_secs(2);
+
+/// The keys of one event.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Duplicates {
+    key: u128,
+    lifetime: Lifetime,
+    /// The turn, for open asks.
+    turn: u128,
+    has_turn: bool,
+    role: Role,
+}
+
+/// What an event has to do with open asks.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Role {
+    /// Opens one.
+    Ask,
+    /// Reminds of the newest one.
+    Reminder,
+    Other,
+}
+
+/// The turn of an event, or its session where turns have no id.
+#[must_use]
+pub fn turn_key(event: &Event) -> u128 {
+    let part = |text: &Option<String>| text.as_deref().unwrap_or_default().as_bytes().to_vec();
+    fingerprint(&[event.speaker.id.as_bytes(), &part(&event.session), &part(&event.turn)])
+}
+
+impl Duplicates {
+    #[must_use]
+    pub fn of(event: &Event, kind: Kind) -> Self {
+        let turn = turn_key(event);
+        let has_turn = event.turn.is_some();
+        let identity = event.ask.as_ref().map(|ask| &ask.identity);
+        let (ask, role, repeats_within) = match (kind, identity) {
+            (Kind::Input, Some(AskIdentity::Newest(hash))) => (hash.to_le_bytes().to_vec(), Role::Reminder, Some(SAME_ASK)),
+            (Kind::Input, Some(AskIdentity::Content(hash))) => (hash.to_le_bytes().to_vec(), Role::Ask, Some(SAME_ASK)),
+            (Kind::Input, None) => (Vec::new(), Role::Ask, Some(SAME_ASK)),
+            (Kind::Input, Some(AskIdentity::Id(id))) => (id.as_bytes().to_vec(), Role::Ask, None),
+            // Several tools run in one turn; the id of the call tells them apart.
+            (Kind::Tool, Some(AskIdentity::Id(id))) => (id.as_bytes().to_vec(), Role::Other, None),
+            (Kind::Stop | Kind::Error | Kind::Idle | Kind::Tool, _) => (Vec::new(), Role::Other, None),
+        };
+        let has_id = matches!(identity, Some(AskIdentity::Id(_)));
+        let lifetime = match repeats_within {
+            _ if !has_turn && !has_id => Lifetime::Within(WITHOUT_TURN),
+            Some(window) => Lifetime::Within(window),
+            None => Lifetime::Once,
+        };
+        // Some agents give a subagent's end the ids of the turn that it belongs to.
+        let whose = if event.subagent && kind != Kind::Input { "subagent" } else { "" };
+        let key = fingerprint(&[&turn.to_le_bytes(), kind.name().as_bytes(), &ask, whose.as_bytes()]);
+        Self { key, lifetime, turn, has_turn, role }
+    }
+
+    /// Reserves the event in the ledger; an ask that is fresh becomes the newest open one of its turn.
+    #[must_use]
+    pub fn reserve(&self, state: &State, now: u64) -> Reservation {
+        let within = (!self.has_turn).then_some(WITHOUT_TURN);
+        if self.role == Role::Reminder && state.has_open_ask(self.turn, within, now) {
+            return Reservation::Duplicate;
+        }
+        let reservation = state.reserve(self.key, self.lifetime, now);
+        if self.role == Role::Ask && matches!(reservation, Reservation::Fresh) {
+            state.open_ask(self.turn, now);
+        }
+        reservation
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::environment::Env;
+    use crate::event::{Ask, Speaker};
+
+    struct Desk {
+        _home: tempfile::TempDir,
+        state: State,
+    }
+
+    impl Desk {
+        fn new() -> Self {
+            let home = tempfile::tempdir().expect("a folder");
+            let state = State::of(&Env::from_iter([("HOME", home.path())]));
+            Self { _home: home, state }
+        }
+
+        fn attempts(&self, kind: Kind, event: &Event, now: u64) -> bool {
+            matches!(Duplicates::of(event, kind).reserve(&self.state, now), Reservation::Fresh)
+        }
+    }
+
+    fn event(turn: Option<&str>, identity: Option<AskIdentity>) -> Event {
+        Event {
+            session: Some("s".to_owned()),
+            turn: turn.map(str::to_owned),
+            ask: identity.map(|identity| Ask { identity, title: None }),
+            ..Event::of(Speaker::named("Claude"))
+        }
+    }
+
+    #[test]
+    fn a_turn_stops_once_and_may_fail_besides() {
+        let desk = Desk::new();
+        assert!(desk.attempts(Kind::Stop, &event(Some("1"), None), 0));
+        assert!(!desk.attempts(Kind::Stop, &event(Some("1"), None), 3_600_000));
+        assert!(desk.attempts(Kind::Error, &event(Some("1"), None), 0));
+        assert!(desk.attempts(Kind::Idle, &event(Some("1"), None), 0));
+        assert!(desk.attempts(Kind::Stop, &event(Some("2"), None), 0));
+    }
+
+    #[test]
+    fn two_questions_in_one_turn_are_two_and_the_reminder_belongs_to_the_newest() {
+        let desk = Desk::new();
+        let content = |hash| event(Some("1"), Some(AskIdentity::Content(hash)));
+        let reminder = event(Some("1"), Some(AskIdentity::Newest(9)));
+        assert!(desk.attempts(Kind::Input, &content(1), 0));
+        assert!(!desk.attempts(Kind::Input, &content(1), 1500));
+        assert!(!desk.attempts(Kind::Input, &reminder, 6000));
+        assert!(desk.attempts(Kind::Input, &content(2), 8000));
+        assert!(!desk.attempts(Kind::Input, &reminder, 14_000));
+        assert!(desk.attempts(Kind::Input, &content(1), 60_000), "asked again much later");
+    }
+
+    #[test]
+    fn a_reminder_without_an_ask_is_an_ask() {
+        let desk = Desk::new();
+        let reminder = |turn| event(turn, Some(AskIdentity::Newest(9)));
+        assert!(desk.attempts(Kind::Input, &reminder(Some("1")), 0));
+        assert!(desk.attempts(Kind::Input, &reminder(Some("1")), 10_000), "the next question of the turn");
+        desk.state.close_ask(turn_key(&reminder(Some("1"))));
+        assert!(desk.attempts(Kind::Input, &reminder(None), 0));
+    }
+
+    #[test]
+    fn an_answered_ask_has_no_reminder() {
+        let desk = Desk::new();
+        let ask = event(Some("1"), Some(AskIdentity::Content(1)));
+        assert!(desk.attempts(Kind::Input, &ask, 0));
+        desk.state.close_ask(turn_key(&ask));
+        assert!(desk.attempts(Kind::Input, &event(Some("1"), Some(AskIdentity::Newest(9))), 6000));
+    }
+
+    #[test]
+    fn without_a_turn_time_decides() {
+        let desk = Desk::new();
+        assert!(desk.attempts(Kind::Stop, &event(None, None), 0));
+        assert!(!desk.attempts(Kind::Stop, &event(None, None), 9_999));
+        assert!(desk.attempts(Kind::Stop, &event(None, None), 10_000));
+        assert!(desk.attempts(Kind::Input, &event(None, Some(AskIdentity::Content(1))), 0));
+        assert!(!desk.attempts(Kind::Input, &event(None, Some(AskIdentity::Newest(2))), 6000));
+        assert!(desk.attempts(Kind::Input, &event(None, Some(AskIdentity::Newest(2))), 16_000));
+    }
+
+    #[test]
+    fn ids_are_for_ever() {
+        let desk = Desk::new();
+        let ask = event(None, Some(AskIdentity::Id("call_1".to_owned())));
+        assert!(desk.attempts(Kind::Input, &ask, 0));
+        assert!(!desk.attempts(Kind::Input, &ask, 3_600_000));
+        assert!(desk.attempts(Kind::Tool, &ask, 0));
+    }
+}

@@ -1,0 +1,145 @@
+//! The log of decisions: one JSON object a line, appended in one write; kept in two files of bounded size.
+
+use std::io;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::{LOCK_PATIENCE, State};
+use crate::files::{self, Lock};
+
+/// A file that has grown beyond this becomes the older of the two, in bytes.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// One decision. Never holds prompts, answers, tool input or secrets; the title is what the person was shown.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Entry {
+    /// Milliseconds since the epoch.
+    pub time: u64,
+    pub agent: String,
+    /// `stop`, `input`, …; absent for messages that never notify.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<&'static str>,
+    /// The agent's own name of the event.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub event: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turn: Option<String>,
+    /// `deliver`, `defer`, `suppress`.
+    pub decision: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Milliseconds since the epoch until which a deferred event waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What became of each way that was tried.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub carriers: Vec<Carried>,
+    /// The way to the desk, as one line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub route: Option<String>,
+    /// What was odd about input, configuration or state.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// One carrier's result.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct Carried {
+    pub carrier: &'static str,
+    pub ok: bool,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub detail: String,
+}
+
+impl State {
+    /// Appends one decision; keeps the file below its bound.
+    ///
+    /// # Errors
+    /// There is no place for state, or it cannot be written; nothing depends on it.
+    pub fn log(&self, entry: &Entry) -> io::Result<()> {
+        let Some(path) = self.log_file() else { return Ok(()) };
+        let mut line = serde_json::to_vec(entry)?;
+        line.push(b'\n');
+        if files::append(&path, &line)? > MOST_BYTES {
+            self.rotate(&path)?;
+        }
+        Ok(())
+    }
+
+    /// The last `most` decisions, oldest first, as they stand in the files. Lines that are no JSON object (a disk was full)
+    /// are left out.
+    ///
+    /// # Errors
+    /// A file exists but cannot be read.
+    pub fn read_log(&self, most: usize) -> io::Result<Vec<serde_json::Map<String, serde_json::Value>>> {
+        let Some(path) = self.log_file() else { return Ok(Vec::new()) };
+        let mut text = String::new();
+        for file in [older(&path), path] {
+            match std::fs::read(&file) {
+                Ok(bytes) => text.push_str(&String::from_utf8_lossy(&bytes)),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let mut entries: Vec<_> = text.lines().rev().filter_map(|line| serde_json::from_str(line).ok()).take(most).collect();
+        entries.reverse();
+        Ok(entries)
+    }
+
+    /// `None` without a state folder.
+    #[must_use]
+    pub fn log_file(&self) -> Option<PathBuf> {
+        Some(self.folder()?.join("log.jsonl"))
+    }
+
+    fn rotate(&self, path: &PathBuf) -> io::Result<()> {
+        let Some(folder) = self.folder() else { return Ok(()) };
+        let Some(_lock) = Lock::acquire(&folder.join("lock"), LOCK_PATIENCE)? else { return Ok(()) };
+        // Another process may have done it while we waited.
+        if path.metadata()?.len() > MOST_BYTES {
+            std::fs::rename(path, older(path))?;
+        }
+        Ok(())
+    }
+}
+
+fn older(path: &std::path::Path) -> PathBuf {
+    path.with_file_name("log.1.jsonl")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::environment::Env;
+
+    #[test]
+    fn the_log_is_read_back_and_stays_bounded() {
+        let home = tempfile::tempdir().expect("a folder");
+        let state = State::of(&Env::from_iter([("HOME", home.path())]));
+        let entry =
+            |time| Entry { time, agent: "claude".to_owned(), decision: "deliver", title: Some("x".repeat(1000)), ..Entry::default() };
+        for time in 0..3000 {
+            state.log(&entry(time)).expect("logged");
+        }
+        let times: Vec<_> = state.read_log(3).expect("read").iter().map(|entry| entry["time"].as_u64()).collect();
+        assert_eq!(times, [Some(2997), Some(2998), Some(2999)]);
+        let path = state.log_file().expect("a file");
+        let size = path.metadata().map_or(0, |metadata| metadata.len()) + older(&path).metadata().map_or(0, |metadata| metadata.len());
+        assert!(size < 2 * MOST_BYTES + 4096, "{size}");
+    }
+
+    #[test]
+    fn a_torn_line_hides_nothing_else() {
+        let home = tempfile::tempdir().expect("a folder");
+        let state = State::of(&Env::from_iter([("HOME", home.path())]));
+        state.log(&Entry { time: 1, ..Entry::default() }).expect("logged");
+        files::append(&state.log_file().expect("a file"), b"{\"time\":2\n\xff\n").expect("append");
+        state.log(&Entry { time: 3, ..Entry::default() }).expect("logged");
+        assert_eq!(state.read_log(9).expect("read").len(), 2);
+    }
+}
