@@ -153,7 +153,9 @@ fn send_and_test_tell_the_route_as_json() {
         let (outcome, terminal) = sandbox.command(arguments).run_on(Persona::GHOSTTY);
         let value: Value = serde_json::from_str(&outcome.success().text()).expect("JSON");
         assert!(value.is_object(), "{value}");
-        assert!(value.to_string().contains(&terminal.tty().display().to_string()), "{value}");
+        let text = value.to_string();
+        assert!(text.contains("osc777"), "the protocol: {text}");
+        assert!(text.contains("/dev/tty") || text.contains(&terminal.tty().display().to_string()), "the terminal: {text}");
         assert_eq!(terminal.notifications(1).len(), 1);
         let nowhere = sandbox.command(arguments).run();
         nowhere.code(1);

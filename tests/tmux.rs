@@ -5,10 +5,9 @@ mod support;
 
 use std::time::Duration;
 
-use support::sandbox::{binary, is_root};
 use support::sender::{self, AT_ONCE};
 use support::tmux::{SESSION, SLEEP, passthrough, passthrough_values};
-use support::{OuterTerminal, Payload, Persona, Protocol, Sandbox, Sender, TmuxServer, bells, command, notifications, skip, until};
+use support::{OuterTerminal, Payload, Persona, Protocol, Sandbox, Sender, TmuxServer, bells, notifications, skip, until};
 
 /// Runs every sender in a situation, under every value of passthrough; each must arrive exactly once, with OSC 777.
 fn arrives_once(situation: &str, arrange: impl Fn(&TmuxServer<'_>, &OuterTerminal)) {
@@ -276,33 +275,6 @@ fn t13_a_hung_server_does_not_hold_the_hook() {
     let value = tmux.environment(SESSION).swap_remove(0).1.into_string().expect("UTF-8");
     tmux.stop();
     falls_back_to_its_own_terminal("server stopped", &value, "%0", &sandbox);
-}
-
-#[test]
-fn t13_the_socket_of_another_user_is_left_alone() {
-    if !is_root() {
-        return skip("only root can become another user");
-    }
-    let sandbox = Sandbox::new();
-    let tmux = TmuxServer::start(&sandbox, &passthrough("on"));
-    let terminal = tmux.attach(Persona::GHOSTTY, SESSION);
-    // Where nobody may read and run it.
-    let public = tempfile::Builder::new().prefix("an-").tempdir().expect("a folder");
-    std::os::unix::fs::chown(public.path(), Some(65534), Some(65534)).expect("chown");
-    let program = public.path().join("agent-notify");
-    command::copy_program(&binary(), &program);
-    for arguments in [&["hook", "claude"][..], &["send", "--title", "T", "--body", "B"]] {
-        let words = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"].iter().map(std::ffi::OsString::from);
-        let words = words.chain([program.clone().into()]).chain(arguments.iter().map(std::ffi::OsString::from));
-        let payload = Payload::load("claude/stop.json").fresh();
-        let outcome = sandbox.program(words).in_pane(&tmux, SESSION).working_folder("/").env("HOME", public.path()).stdin(payload).run();
-        if arguments[0] == "hook" {
-            assert!(outcome.success().json().is_object());
-        } else {
-            outcome.code(1).explains();
-        }
-        assert_eq!(terminal.notifications(0), [], "{arguments:?}");
-    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! How each agent starts its hook for a payload of the fixtures: arguments, environment, session, and whether the payload
 //! comes on standard input.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -53,10 +53,10 @@ fn claude<'sandbox>(sandbox: &'sandbox Sandbox, file: &str, payload: Payload) ->
     })
 }
 
-/// `notify` gets its payload as the last argument and has a terminal; hooks have neither. A run of `codex exec` is known by
-/// its parent.
+/// `notify` gets its payload as the last argument and has a terminal; hooks have neither. The version, and that a run is
+/// `codex exec`, are known by the parent only.
 fn codex<'sandbox>(sandbox: &'sandbox Sandbox, file: &str, payload: Payload) -> Invocation<'sandbox> {
-    let mut invocation = if file.starts_with("codex/notify-") {
+    let invocation = if file.starts_with("codex/notify-") {
         let text = payload.text();
         let mut invocation = of(sandbox, &["hook", "codex", &text]);
         invocation.arguments[2] = "JSON".into();
@@ -64,14 +64,24 @@ fn codex<'sandbox>(sandbox: &'sandbox Sandbox, file: &str, payload: Payload) -> 
     } else {
         of(sandbox, &["hook", "codex"]).with(|command| command.stdin(payload).below(["setsid", "--wait"]))
     };
-    if file.contains("-exec") {
-        // A shell called `codex` that runs a script called `exec`: the process looks like `codex exec …`.
-        let double = sandbox.path("bin/codex");
-        command::copy_program(&program("", "sh"), &double);
-        std::fs::write(sandbox.path("home/exec"), "\"$@\"\nexit $?\n").expect("a script");
-        invocation.command = invocation.command.below([double.as_os_str(), "exec".as_ref()]);
+    let version = file.split_once("-v").map_or("0.171.0", |(_, rest)| rest.trim_end_matches(".json"));
+    let double = codex_double(sandbox, version);
+    let sub_command = if file.contains("-exec") { "exec" } else { "resume" };
+    invocation.with(|command| command.below([double.as_os_str(), sub_command.as_ref()]))
+}
+
+/// A shell called `codex` in a package of that version; it runs a script called `exec` or `resume`, so that the process looks
+/// like `codex exec …`.
+fn codex_double(sandbox: &Sandbox, version: &str) -> PathBuf {
+    let package = sandbox.path("home/node_modules/@openai/codex");
+    std::fs::create_dir_all(package.join("bin")).expect("a folder");
+    std::fs::write(package.join("package.json"), format!("{{\"name\":\"@openai/codex\",\"version\":\"{version}\"}}\n")).expect("a package");
+    let double = package.join("bin/codex");
+    command::copy_program(&program("", "sh"), &double);
+    for name in ["exec", "resume"] {
+        std::fs::write(sandbox.path("home").join(name), "\"$@\"\nexit $?\n").expect("a script");
     }
-    invocation
+    double
 }
 
 /// Claude hooks that Cursor imports arrive at `hook claude`, with Claude's name of the event.

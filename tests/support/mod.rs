@@ -53,6 +53,15 @@ pub fn has_ended(process: rustix::process::Pid) -> bool {
     stat.rsplit_once(") ").is_none_or(|(_, state)| state.starts_with('Z'))
 }
 
+/// Does something when a test ends, however it ends.
+pub struct AtEnd<Action: FnMut()>(pub Action);
+
+impl<Action: FnMut()> Drop for AtEnd<Action> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
 /// Says why a test does nothing on this machine.
 pub fn skip(reason: &str) {
     eprintln!("skipped: {reason}");
