@@ -147,7 +147,8 @@ fn another_codex_home_is_another_codex() {
     let desk = Desk::with(&sandbox, &[interface(&sandbox, "one", "", ""), interface(&sandbox, "one", &other, "")]);
     let (outcome, shown) = desk.hook(DAEMON, "one", |payload| payload);
     assert_eq!(places(&shown), ["s1 / 0 / 0"], "{outcome:?}");
-    let (outcome, shown) = desk.hook_with(DAEMON, "one", |payload| payload, |command| command.env("CODEX_HOME", sandbox.path("other-home")));
+    let (outcome, shown) =
+        desk.hook_with(DAEMON, "one", |payload| payload, |command| command.env("CODEX_HOME", sandbox.path("other-home")));
     assert_eq!(places(&shown), ["s1 / 0 / 1"], "{outcome:?}");
 }
 
