@@ -13,10 +13,10 @@ use crate::notify::{Announcement, Report, announce};
 #[derive(Args)]
 pub(super) struct Arguments {
     /// Title; without one, the configured title
-    #[arg(long, short, value_name = "TEXT")]
+    #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
     title: Option<String>,
     /// Body; without one, the event's text and where it happened
-    #[arg(long, short, value_name = "TEXT")]
+    #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
     body: Option<String>,
     /// stop, input, error, idle or tool
     #[arg(long, short, value_name = "EVENT", value_parser = kind)]

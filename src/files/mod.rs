@@ -20,33 +20,6 @@ pub fn create_private_folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
-/// Creates a file that must not exist yet, mode 0600, and writes `content`: the winner of several processes is the one that
-/// gets `true`. Folders that are missing are made.
-///
-/// # Errors
-/// Anything but "exists already", which is `Ok(false)`.
-pub fn create_exclusive(path: &Path, content: &[u8]) -> io::Result<bool> {
-    let open = || OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-    let mut file = match with_folder(path, open) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
-        Err(error) => return Err(error),
-    };
-    if !content.is_empty() {
-        file.write_all(content)?;
-    }
-    Ok(true)
-}
-
-/// Writes a small file of our own anew, mode 0600, in one write and not durably.
-///
-/// # Errors
-/// As open and write; missing folders are made.
-pub fn overwrite(path: &Path, content: &[u8]) -> io::Result<()> {
-    let open = || OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
-    with_folder(path, open)?.write_all(content)
-}
-
 /// Appends in one write, which is never mixed with that of another process. Returns the size after it, in bytes.
 ///
 /// # Errors
@@ -56,6 +29,17 @@ pub fn append(path: &Path, content: &[u8]) -> io::Result<u64> {
     let mut file = with_folder(path, open)?;
     file.write_all(content)?;
     Ok(file.metadata()?.len())
+}
+
+/// As [`append`], but keeps the file open for reading and writing at its end. Also returns how many bytes were written.
+///
+/// # Errors
+/// As open and write; missing folders are made.
+pub fn append_and_keep(path: &Path, content: &[u8]) -> io::Result<(File, usize)> {
+    let open = || OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path);
+    let mut file = with_folder(path, open)?;
+    file.write_all(content)?;
+    Ok((file, content.len()))
 }
 
 /// Opens; where the folder is missing, makes it and opens again. The common case costs nothing more.
@@ -82,14 +66,5 @@ mod tests {
         assert_eq!(append(&file, b"two\n").expect("append"), 8);
         let mode = |path: &Path| path.metadata().expect("metadata").permissions().mode() & 0o777;
         assert_eq!((mode(&file), mode(file.parent().expect("a parent"))), (0o600, 0o700));
-    }
-
-    #[test]
-    fn only_one_creates() {
-        let home = tempfile::tempdir().expect("a folder");
-        let file = home.path().join("ledger/key");
-        assert!(create_exclusive(&file, b"1").expect("create"));
-        assert!(!create_exclusive(&file, b"2").expect("create"));
-        assert_eq!(std::fs::read(&file).expect("read"), b"1");
     }
 }

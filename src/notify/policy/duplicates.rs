@@ -72,11 +72,7 @@ impl Duplicates {
         if self.role == Role::Reminder && state.has_open_ask(self.turn, within, now) {
             return Reservation::Duplicate;
         }
-        let reservation = state.reserve(self.key, self.lifetime, now);
-        if self.role == Role::Ask && matches!(reservation, Reservation::Fresh) {
-            state.open_ask(self.turn, now);
-        }
-        reservation
+        state.reserve(self.key, self.lifetime, (self.role == Role::Ask).then_some(self.turn), now)
     }
 }
 
@@ -85,6 +81,9 @@ mod tests {
     use super::*;
     use crate::environment::Env;
     use crate::event::{Ask, Speaker};
+
+    /// Any time well after the real one.
+    const EPOCH: u64 = 1_796_000_000_000;
 
     struct Desk {
         _home: tempfile::TempDir,
@@ -99,7 +98,7 @@ mod tests {
         }
 
         fn attempts(&self, kind: Kind, event: &Event, now: u64) -> bool {
-            matches!(Duplicates::of(event, kind).reserve(&self.state, now), Reservation::Fresh)
+            matches!(Duplicates::of(event, kind).reserve(&self.state, EPOCH + now), Reservation::Fresh)
         }
     }
 
@@ -141,7 +140,7 @@ mod tests {
         let reminder = |turn| event(turn, Some(AskIdentity::Newest(9)));
         assert!(desk.attempts(Kind::Input, &reminder(Some("1")), 0));
         assert!(desk.attempts(Kind::Input, &reminder(Some("1")), 10_000), "the next question of the turn");
-        desk.state.close_ask(turn_key(&reminder(Some("1"))));
+        desk.state.close_ask(turn_key(&reminder(Some("1"))), EPOCH + 10_000);
         assert!(desk.attempts(Kind::Input, &reminder(None), 0));
     }
 
@@ -150,7 +149,7 @@ mod tests {
         let desk = Desk::new();
         let ask = event(Some("1"), Some(AskIdentity::Content(1)));
         assert!(desk.attempts(Kind::Input, &ask, 0));
-        desk.state.close_ask(turn_key(&ask));
+        desk.state.close_ask(turn_key(&ask), EPOCH);
         assert!(desk.attempts(Kind::Input, &event(Some("1"), Some(AskIdentity::Newest(9))), 6000));
     }
 
