@@ -1,103 +1,179 @@
-//! Codex's shared daemon: its hooks have the environment of whichever interface came first and no terminal, so the interface
-//! that an event belongs to has to be found by its working folder. Doubles play the interfaces and the daemon: a shell called
-//! `codex`, with the arguments, folders and terminals of the real ones.
+//! Codex's shared daemon: hooks run below it with the environment of whichever interface once started it, so the interface
+//! that an event belongs to has to be found. The doubles have what the real ones have: argv, working folder, terminal and
+//! `CODEX_HOME`; the terminals are panes of a real tmux.
 
 mod support;
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::time::Duration;
 
+use support::command::{Command, Outcome, copy_program};
+use support::payload::Payload;
 use support::sender::AT_ONCE;
-use support::tmux::{SESSION, SLEEP, passthrough};
-use support::{Command, OuterTerminal, Payload, Persona, Protocol, Sandbox, TmuxServer, command, sandbox};
+use support::tmux::{SESSION, passthrough};
+use support::{Notification, OuterTerminal, Persona, Protocol, Sandbox, TmuxServer, bells};
 
-/// Two sessions of one tmux server with a terminal each.
+/// A tmux with an interface of Codex in each pane; the first one has "started the daemon".
 struct Desk<'sandbox> {
     sandbox: &'sandbox Sandbox,
     tmux: TmuxServer<'sandbox>,
-    terminals: [OuterTerminal; 2],
+    terminal: OuterTerminal,
+}
+
+/// The `codex` program: a shell under that name, which runs the script that its first argument names.
+fn double(sandbox: &Sandbox) -> PathBuf {
+    let program = sandbox.path("bin/codex");
+    if !program.exists() {
+        copy_program(&std::fs::canonicalize("/bin/sh").expect("a shell"), &program);
+        std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).expect("a mode");
+        script(sandbox, "idle", "while :; do sleep 1000; done\n");
+        // Both sub-commands run the words behind them as children, as the real ones run their hooks.
+        let run = "[ \"$1\" = --listen ] && shift 2\n\"$@\"\nexit $?\n";
+        script(sandbox, "app-server", run);
+        script(sandbox, "exec", run);
+    }
+    program
+}
+
+fn script(sandbox: &Sandbox, name: &str, text: &str) {
+    std::fs::write(sandbox.path(name), text).expect("a script");
+}
+
+fn folder(sandbox: &Sandbox, name: &str) -> PathBuf {
+    let folder = sandbox.path(name);
+    std::fs::create_dir_all(&folder).expect("a project");
+    folder
+}
+
+/// Shell line of an interface in a project, with further arguments.
+fn interface(sandbox: &Sandbox, project: &str, before: &str, arguments: &str) -> String {
+    let (program, folder) = (double(sandbox), folder(sandbox, project));
+    format!("cd {} && exec {before} {} {} {arguments}", folder.display(), program.display(), sandbox.path("idle").display())
 }
 
 impl<'sandbox> Desk<'sandbox> {
-    fn new(sandbox: &'sandbox Sandbox) -> Self {
-        let double = sandbox.path("bin/codex");
-        command::copy_program(&sandbox::program("", "sh"), &double);
-        let tmux = TmuxServer::start(sandbox, &passthrough("off"));
-        tmux.run(["new-session", "-d", "-s", "s2", SLEEP]);
-        let terminals = [tmux.attach(Persona::GHOSTTY, SESSION), tmux.attach(Persona::GHOSTTY, "s2")];
-        Self { sandbox, tmux, terminals }
-    }
-
-    /// A project folder.
-    fn folder(&self, name: &str) -> PathBuf {
-        let folder = self.sandbox.path("home").join(name);
-        std::fs::create_dir_all(&folder).expect("a folder");
-        folder
-    }
-
-    /// Starts an interface in a session, in a folder.
-    fn interface(&self, session: &str, folder: &str) {
-        let folder = self.folder(folder).display().to_string();
-        let ready = self.sandbox.path(format!("ready-{session}"));
-        let line = format!("exec {} -c 'touch {}; sleep 100000; :'", self.sandbox.path("bin/codex").display(), ready.display());
-        self.tmux.run(["respawn-pane", "-k", "-t", session, "-c", &folder, &line]);
-        support::eventually("the interface runs", || ready.exists().then_some(()));
-    }
-
-    /// A Stop from the daemon, which the interface of the first session had started.
-    fn stop(&self, folder: &str) -> Command<'_> {
-        let cwd = self.folder(folder).display().to_string();
-        std::fs::write(self.sandbox.path("home/app-server"), "shift 2\n\"$@\"\nexit $?\n").expect("a script");
-        let double = self.sandbox.path("bin/codex");
-        let words =
-            [double.as_os_str(), "app-server".as_ref(), "--listen".as_ref(), "unix://".as_ref(), "setsid".as_ref(), "--wait".as_ref()];
-        let payload = Payload::load("codex/stop.json").fresh().with("cwd", cwd);
-        self.sandbox.command(["hook", "codex"]).stdin(payload).below(words).in_pane(&self.tmux, SESSION)
-    }
-
-    /// Who is told of a Stop in that folder.
-    #[track_caller]
-    fn tells(&self, folder: &str, wanted: [usize; 2]) {
-        self.terminals.iter().for_each(OuterTerminal::clear);
-        let outcome = self.stop(folder).run();
-        outcome.success().stdout_is("");
-        let shown = [0, 1].map(|number| self.terminals[number].notifications(wanted[number]));
-        assert_eq!([shown[0].len(), shown[1].len()], wanted, "{folder}: {shown:?}; {:#?}", self.sandbox.log());
-        for notification in shown.iter().flatten() {
-            assert_eq!((notification.protocol, notification.title.as_str()), (Protocol::Osc777, format!("Codex — {folder}").as_str()));
+    fn with(sandbox: &'sandbox Sandbox, interfaces: &[String]) -> Self {
+        let tmux = TmuxServer::start_with(sandbox, &passthrough("off"), &interfaces[0]);
+        for line in &interfaces[1..] {
+            tmux.run(["split-window", "-t", SESSION, line]);
         }
+        let terminal = tmux.attach(Persona::GHOSTTY, SESSION);
+        Self { sandbox, tmux, terminal }
+    }
+
+    /// A hook of Codex, run by `sub_command` without a terminal, in the environment of the first pane.
+    fn hook(&self, sub_command: &[&str], project: &str, change: impl Fn(Payload) -> Payload) -> (Outcome, Vec<Notification>) {
+        self.hook_with(sub_command, project, change, |command| command)
+    }
+
+    fn hook_with(
+        &self,
+        sub_command: &[&str],
+        project: &str,
+        change: impl Fn(Payload) -> Payload,
+        further: impl Fn(Command<'sandbox>) -> Command<'sandbox>,
+    ) -> (Outcome, Vec<Notification>) {
+        self.terminal.settle(Duration::from_millis(150));
+        self.terminal.clear();
+        let payload = change(Payload::load("codex/stop.json").fresh().with("cwd", self.sandbox.path(project).to_string_lossy()));
+        let program = double(self.sandbox).into_os_string();
+        let words = ["setsid".into(), "--wait".into(), program].into_iter().chain(sub_command.iter().map(Into::into));
+        let command = self.sandbox.command(["hook", "codex"]).stdin(payload.into_bytes()).in_pane(&self.tmux, &format!("{SESSION}:0.0"));
+        let outcome = further(command.below(words.collect::<Vec<std::ffi::OsString>>()).working_folder(self.sandbox.path(""))).run();
+        outcome.success().stdout_is("");
+        let shown = self.terminal.notifications(1);
+        assert_eq!(bells(&self.terminal.bytes()), 0);
+        (outcome, shown)
+    }
+}
+
+const DAEMON: &[&str] = &["app-server", "--listen", "unix://"];
+
+fn places(shown: &[Notification]) -> Vec<&str> {
+    let mut places: Vec<&str> = shown.iter().map(|shown| shown.body.rsplit(" · ").next().unwrap_or_default()).collect();
+    places.sort_unstable();
+    places
+}
+
+#[test]
+fn each_interface_below_one_daemon_gets_its_own_notification() {
+    let sandbox = Sandbox::new();
+    sandbox.config(AT_ONCE);
+    let desk = Desk::with(&sandbox, &[interface(&sandbox, "one", "", ""), interface(&sandbox, "two", "", "")]);
+    for (project, place) in [("one", "s1 / 0 / 0"), ("two", "s1 / 0 / 1")] {
+        let (outcome, shown) = desk.hook(DAEMON, project, |payload| payload);
+        assert_eq!(places(&shown), [place], "{outcome:?}");
+        assert_eq!((shown[0].protocol, shown[0].title.as_str()), (Protocol::Osc777, format!("Codex — {project}").as_str()));
     }
 }
 
 #[test]
-fn each_interface_of_the_daemon_gets_its_own_notifications() {
+fn of_several_interfaces_in_one_folder_all_or_the_newest_are_told() {
     let sandbox = Sandbox::new();
     sandbox.config(AT_ONCE);
-    let desk = Desk::new(&sandbox);
-    desk.interface(SESSION, "one");
-    desk.interface("s2", "two");
-    desk.tells("one", [1, 0]);
-    desk.tells("two", [0, 1]);
+    let line = interface(&sandbox, "one", "", "");
+    let desk = Desk::with(&sandbox, std::slice::from_ref(&line));
+    // Start times are counted in hundredths of a second.
+    std::thread::sleep(Duration::from_millis(50));
+    desk.tmux.run(["split-window", "-t", SESSION, &line]);
+    desk.terminal.settle(Duration::from_millis(150));
+    let (outcome, _) = desk.hook(DAEMON, "one", |payload| payload);
+    let shown = desk.terminal.notifications(2);
+    assert_eq!(places(&shown), ["s1 / 0 / 0", "s1 / 0 / 1"], "{outcome:?}");
+    sandbox.config("[policy]\nactive_within = \"0s\"\ncodex_same_dir = \"newest\"\n");
+    let (outcome, shown) = desk.hook(DAEMON, "one", |payload| payload);
+    assert_eq!(places(&shown), ["s1 / 0 / 1"], "{outcome:?}");
 }
 
 #[test]
-fn interfaces_in_one_folder_are_told_by_policy() {
-    for (policy, wanted) in [("all", [1, 1]), ("newest", [0, 1])] {
-        let sandbox = Sandbox::new();
-        sandbox.config(&format!("{AT_ONCE}codex_same_dir = \"{policy}\"\n"));
-        let desk = Desk::new(&sandbox);
-        desk.interface(SESSION, "same");
-        // Start times are counted in hundredths of a second.
-        std::thread::sleep(std::time::Duration::from_millis(100));
-        desk.interface("s2", "same");
-        desk.tells("same", wanted);
-    }
+fn an_interface_is_known_by_the_folder_that_it_was_told() {
+    let sandbox = Sandbox::new();
+    sandbox.config(AT_ONCE);
+    folder(&sandbox, "elsewhere");
+    let told = format!("-C {}", sandbox.path("elsewhere").display());
+    let desk = Desk::with(&sandbox, &[interface(&sandbox, "one", "", ""), interface(&sandbox, "two", "", &told)]);
+    let (outcome, shown) = desk.hook(DAEMON, "elsewhere", |payload| payload);
+    assert_eq!(places(&shown), ["s1 / 0 / 1"], "{outcome:?}");
+    let (_, shown) = desk.hook(DAEMON, "two", |payload| payload);
+    assert_eq!(places(&shown), [] as [&str; 0], "nobody works there");
 }
 
 #[test]
-fn an_event_without_an_interface_reaches_no_terminal() {
+fn another_codex_home_is_another_codex() {
     let sandbox = Sandbox::new();
     sandbox.config(AT_ONCE);
-    let desk = Desk::new(&sandbox);
-    desk.interface(SESSION, "one");
-    desk.tells("elsewhere", [0, 0]);
+    let other = format!("env CODEX_HOME={}", sandbox.path("other-home").display());
+    let desk = Desk::with(&sandbox, &[interface(&sandbox, "one", "", ""), interface(&sandbox, "one", &other, "")]);
+    let (outcome, shown) = desk.hook(DAEMON, "one", |payload| payload);
+    assert_eq!(places(&shown), ["s1 / 0 / 0"], "{outcome:?}");
+    let (outcome, shown) =
+        desk.hook_with(DAEMON, "one", |payload| payload, |command| command.env("CODEX_HOME", sandbox.path("other-home")));
+    assert_eq!(places(&shown), ["s1 / 0 / 1"], "{outcome:?}");
+}
+
+#[test]
+fn without_an_interface_in_the_folder_nobody_else_is_told() {
+    let sandbox = Sandbox::new();
+    sandbox.config(AT_ONCE);
+    folder(&sandbox, "nobody");
+    let desk = Desk::with(&sandbox, &[interface(&sandbox, "one", "", "")]);
+    let (_, shown) = desk.hook(DAEMON, "nobody", |payload| payload);
+    assert_eq!(shown.len(), 0, "{shown:?}");
+    assert_eq!(sandbox.last_decision(), ("deliver".to_owned(), "no interface of Codex is open in this folder".to_owned()));
+}
+
+#[test]
+fn an_embedded_codex_has_the_right_environment() {
+    let sandbox = Sandbox::new();
+    sandbox.config("[policy]\nactive_within = \"0s\"\nheadless = true\n");
+    let desk = Desk::with(&sandbox, &[interface(&sandbox, "one", "", ""), interface(&sandbox, "two", "", "")]);
+    let exec = |payload: Payload| payload.with("permission_mode", "bypassPermissions");
+    let (outcome, shown) = desk.hook(&["exec"], "two", exec);
+    assert_eq!(places(&shown), ["s1 / 0 / 0"], "the pane that exec was started in; {outcome:?}");
+    sandbox.config(AT_ONCE);
+    let (_, shown) = desk.hook(&["exec"], "two", exec);
+    assert_eq!(shown.len(), 0, "a run without a person: {shown:?}");
+    let (_, shown) = desk.hook(DAEMON, "two", exec);
+    assert_eq!(places(&shown), ["s1 / 0 / 1"], "a person who allows everything is a person");
 }
