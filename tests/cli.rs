@@ -137,6 +137,18 @@ fn send_without_text_speaks_of_an_event() {
 }
 
 #[test]
+fn send_takes_text_that_begins_with_a_hyphen() {
+    // What a script passes on may begin with anything: `send --title "$title" --body "$body"`.
+    for text in ["-x", "--help", "- a list"] {
+        let sandbox = Sandbox::new();
+        let (outcome, terminal) = sandbox.command(["send", "--title", text, "--body", text]).run_on(Persona::GHOSTTY);
+        outcome.success();
+        let wanted = support::Notification { protocol: Protocol::Osc777, title: text.into(), body: text.into() };
+        assert_eq!(terminal.notifications(1), [wanted]);
+    }
+}
+
+#[test]
 fn send_is_never_a_duplicate() {
     let sandbox = Sandbox::new();
     for _ in 0..2 {

@@ -204,20 +204,20 @@ fn t21_in_gnu_screen_the_notification_is_wrapped_for_screen() {
     let sandbox = Sandbox::new();
     let inherited = ["STY", "TERM", "WINDOW"];
     let ascii = sandbox.command(["send", "--title", "T", "--body", "B"]).inheriting(&inherited);
-    let (shown, outcome) = in_screen(&sandbox, ascii.script());
+    let (shown, outcome) = in_screen(&sandbox, "first", ascii.script());
     outcome.success();
     let wanted = support::Notification { protocol: Protocol::Osc777, title: "T".into(), body: "B".into() };
     assert_eq!(shown, [wanted], "{outcome:?}");
     // Screen mangles what is not ASCII: how it is spelled there is free, but it arrives, once and whole.
     for sender in [Sender::Send, Sender::Codex] {
-        let (shown, outcome) = in_screen(&sandbox, sender.command(&sandbox).inheriting(&inherited).script());
+        let (shown, outcome) = in_screen(&sandbox, &format!("{sender:?}"), sender.command(&sandbox).inheriting(&inherited).script());
         assert_eq!(shown.len(), 1, "{sender:?}: {shown:?}; {outcome:?}");
         sender.check_reply(&outcome);
     }
 }
 
 /// Runs a script in the one window of a screen of its own.
-fn in_screen(sandbox: &Sandbox, job: support::Job) -> (Vec<support::Notification>, support::Outcome) {
+fn in_screen(sandbox: &Sandbox, name: &str, job: support::Job) -> (Vec<support::Notification>, support::Outcome) {
     use std::os::unix::fs::PermissionsExt;
     let folder = sandbox.path("screen");
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -225,11 +225,21 @@ fn in_screen(sandbox: &Sandbox, job: support::Job) -> (Vec<support::Notification
     let rc = sandbox.path("screenrc");
     std::fs::write(&rc, "startup_message off\nvbell off\ndefutf8 on\n").expect("a configuration");
     let screen = format!("SCREENDIR={} exec screen -c {}", folder.display(), rc.display());
-    let line = format!("{screen} -U -S an sh -c 'sleep 0.3; {}; {SLEEP}'", job.line());
+    let line = format!("{screen} -U -S {name} sh -c 'sleep 0.3; {}; {SLEEP}'", job.line());
     let terminal = OuterTerminal::open(sandbox, Persona::GHOSTTY, ["sh".into(), "-c".into(), line.into()]);
+    let _end = support::AtEnd(|| end_screens(&folder));
     let outcome = job.wait();
     let shown = terminal.notifications(1);
-    let quit = sandbox.program(["screen", "-S", "an", "-X", "quit"]).env("SCREENDIR", folder).run();
-    assert_eq!(quit.status, 0, "{quit:?}");
     (shown, outcome)
+}
+
+/// Ends the screens of a folder: their sockets are called `PID.name`.
+fn end_screens(folder: &std::path::Path) {
+    for socket in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = socket.file_name().to_string_lossy().into_owned();
+        let pid = name.split('.').next().and_then(|pid| pid.parse().ok()).and_then(rustix::process::Pid::from_raw);
+        if let Some(pid) = pid {
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        }
+    }
 }

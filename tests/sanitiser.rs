@@ -19,7 +19,8 @@ fn t16_any_folder_and_answer_give_one_sequence() {
     proptest!(settings(150), |(folder in any_text(), answer in any_text())| {
         let payload = Payload::load("claude/stop.json").with("cwd", format!("/{folder}")).with("last_assistant_message", answer.as_str());
         let outcome = claude(&sandbox, payload.fresh()).run();
-        clean_notification(&outcome.success().terminal_sequence()).map_err(TestCaseError::fail)?;
+        prop_assert_eq!(outcome.status, 0, "{:?}", outcome);
+        clean_notification(&outcome.terminal_sequence()).map_err(TestCaseError::fail)?;
     });
 }
 
@@ -35,7 +36,9 @@ fn t16_any_title_and_body_reach_the_terminal_as_one_notification() {
             // No argument can hold a NUL.
             let [title, body] = [title, body].map(|text| text.replace('\0', ""));
             terminal.clear();
-            sandbox.command(["send", "--title", &title, "--body", &body]).in_pane(&tmux, SESSION).run().success();
+            let arguments = ["send".to_owned(), format!("--title={title}"), format!("--body={body}")];
+            let outcome = sandbox.command(arguments).in_pane(&tmux, SESSION).run();
+            prop_assert_eq!(outcome.status, 0, "{:?}", outcome);
             let _ = terminal.notifications(1);
             clean_notification(&terminal.bytes()).map_err(TestCaseError::fail)?;
         });
