@@ -5,6 +5,7 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
 use super::State;
@@ -48,21 +49,23 @@ enum Deed {
     Close,
 }
 
-/// One line: `KEY TIME PROCESS DEED`, numbers in hexadecimal. It begins with the newline: a line that was torn by a full disk
+/// One line: `KEY TIME CALLER DEED`, numbers in hexadecimal. It begins with the newline: a line that was torn by a full disk
 /// spoils no other.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 struct Record {
     key: u128,
     /// Milliseconds since the epoch.
     time: u64,
-    /// Tells apart two processes that reserve the same key in the same millisecond.
-    process: u32,
+    /// Process and call: tells apart two reservations of the same key in the same millisecond.
+    caller: u64,
     deed: Deed,
 }
 
 impl Record {
     fn new(key: u128, time: u64, deed: Deed) -> Self {
-        Self { key, time, process: std::process::id(), deed }
+        static CALLS: AtomicU16 = AtomicU16::new(0);
+        let caller = u64::from(std::process::id()) << 16 | u64::from(CALLS.fetch_add(1, Ordering::Relaxed));
+        Self { key, time, caller, deed }
     }
 
     fn line(&self) -> String {
@@ -71,7 +74,7 @@ impl Record {
             Deed::Open => 'o',
             Deed::Close => 'c',
         };
-        format!("\n{:032x} {:x} {:x} {deed}", self.key, self.time, self.process)
+        format!("\n{:032x} {:x} {:x} {deed}", self.key, self.time, self.caller)
     }
 
     fn parse(line: &str) -> Option<Self> {
@@ -80,7 +83,7 @@ impl Record {
         let record = Self {
             key: u128::from_str_radix(key, 16).ok()?,
             time: u64::from_str_radix(fields.next()?, 16).ok()?,
-            process: u32::from_str_radix(fields.next()?, 16).ok()?,
+            caller: u64::from_str_radix(fields.next()?, 16).ok()?,
             deed: match fields.next()? {
                 "a" => Deed::Attempt,
                 "o" => Deed::Open,
@@ -240,7 +243,7 @@ mod tests {
 
     #[test]
     fn one_of_many_wins_by_the_order_of_the_records() {
-        let record = |process| Record { process, ..Record::new(1, NOW, Deed::Attempt) };
+        let record = |caller| Record { caller, ..Record::new(1, NOW, Deed::Attempt) };
         let records = [record(5), record(3), record(9)];
         let winners: Vec<_> = records.iter().filter(|own| super::is_fresh(records.iter(), own, Lifetime::Once)).collect();
         assert_eq!(winners, [&records[0]]);
