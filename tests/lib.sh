@@ -115,8 +115,8 @@ use_static_binary() {
   export AGENT_NOTIFY_BIN
 }
 
-# Integration tests that need a running tmux or an engine from outside: they have stages of their own.
-readonly tests_with_own_stage=(tmux nested oracle)
+# Integration tests whose subject is what tmux or an engine from outside makes of it: they have stages of their own.
+readonly tests_with_own_stage=(tmux nested codex users oracle)
 
 # Prints `--test NAME` for each integration test of the hermetic kind.
 hermetic_tests() {
