@@ -4,10 +4,12 @@
 mod atomic;
 mod lock;
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
 
 pub use atomic::replace;
 pub use lock::Lock;
@@ -25,8 +27,7 @@ pub fn create_private_folder(path: &Path) -> io::Result<()> {
 /// # Errors
 /// As open and write; missing folders are made.
 pub fn append(path: &Path, content: &[u8]) -> io::Result<u64> {
-    let open = || OpenOptions::new().append(true).create(true).mode(0o600).open(path);
-    let mut file = with_folder(path, open)?;
+    let mut file = with_folder(path, OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND)?;
     file.write_all(content)?;
     Ok(file.metadata()?.len())
 }
@@ -36,18 +37,30 @@ pub fn append(path: &Path, content: &[u8]) -> io::Result<u64> {
 /// # Errors
 /// As open and write; missing folders are made.
 pub fn append_and_keep(path: &Path, content: &[u8]) -> io::Result<(File, usize)> {
-    let open = || OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path);
-    let mut file = with_folder(path, open)?;
+    let mut file = with_folder(path, OFlags::RDWR | OFlags::CREATE | OFlags::APPEND)?;
     file.write_all(content)?;
     Ok((file, content.len()))
 }
 
+/// Opens a file for reading.
+///
+/// # Errors
+/// As open.
+pub fn open(path: &Path) -> io::Result<File> {
+    open_as(path, OFlags::RDONLY)
+}
+
+/// Not through `std`: musl's open sets the close-on-exec flag a second time, and this is what a hook does most.
+fn open_as(path: &Path, flags: OFlags) -> io::Result<File> {
+    Ok(File::from(rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR)?))
+}
+
 /// Opens; where the folder is missing, makes it and opens again. The common case costs nothing more.
-fn with_folder(path: &Path, open: impl Fn() -> io::Result<File>) -> io::Result<File> {
-    match open() {
+fn with_folder(path: &Path, flags: OFlags) -> io::Result<File> {
+    match open_as(path, flags) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             create_private_folder(path.parent().unwrap_or(Path::new("/")))?;
-            open()
+            open_as(path, flags)
         }
         result => result,
     }

@@ -2,12 +2,14 @@
 //! what is odd about them is noted in the log.
 
 use std::ffi::OsString;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 
 use super::pipeline::{self, Request};
 use crate::agents;
@@ -17,7 +19,9 @@ use crate::state::{self, Entry, State};
 
 /// More than this is no payload: the rest is read and thrown away, so that the agent's write does not fail. Claude's largest
 /// measured one has 31 kB.
-const MOST_BYTES: u64 = 64 << 20;
+const MOST_BYTES: usize = 64 << 20;
+/// How much is asked for at a time.
+const CHUNK: usize = 16 << 10;
 /// How long the agent may take to send its payload; all of them have it ready at the start (0–10 ms measured).
 const PATIENCE: Duration = Duration::from_secs(3);
 
@@ -105,27 +109,26 @@ fn answer(reply: &[u8]) {
 
 /// Reads stdin to its end, within limits; a terminal is not read at all.
 fn read_input() -> (Vec<u8>, Option<String>) {
-    let mut stdin = io::stdin().lock();
-    let mut payload = Vec::with_capacity(8 << 10);
+    let stdin = io::stdin();
+    let mut payload = Vec::with_capacity(CHUNK);
     let deadline = Instant::now() + PATIENCE;
-    let mut buffer = [0; 16 << 10];
-    let mut total: u64 = 0;
+    let mut too_large = false;
     loop {
         match wait_for_input(&stdin, deadline) {
             Ok(true) => {}
             Ok(false) => return (payload, Some("the agent did not close stdin in time".to_owned())),
             Err(error) => return (payload, Some(format!("stdin: {error}"))),
         }
-        match stdin.read(&mut buffer) {
-            Ok(0) if total > MOST_BYTES => return (Vec::new(), Some(format!("payload of {total} bytes ignored"))),
+        payload.reserve(CHUNK);
+        // Straight into the vector: pages that no payload needs are never touched.
+        match rustix::io::read(&stdin, spare_capacity(&mut payload)) {
+            Ok(0) if too_large => return (Vec::new(), Some(format!("payload of more than {MOST_BYTES} bytes ignored"))),
             Ok(0) => return (payload, None),
-            Ok(count) => {
-                total += count as u64;
-                if total <= MOST_BYTES {
-                    payload.extend_from_slice(&buffer[..count]);
-                }
+            Ok(_) if payload.len() > MOST_BYTES => {
+                too_large = true;
+                payload.clear();
             }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return (payload, Some(format!("stdin: {error}"))),
         }
     }

@@ -99,12 +99,19 @@ pub(super) fn reply(form: ReplyForm, sequence: Option<&str>) -> Vec<u8> {
     match (form, sequence) {
         (ReplyForm::Nothing, _) => Vec::new(),
         (ReplyForm::ClaudeSequence, Some(sequence)) => {
-            let mut line = serde_json::json!({ "terminalSequence": sequence }).to_string().into_bytes();
+            // Text always serialises.
+            let mut line = serde_json::to_vec(&ClaudeReply { sequence }).unwrap_or_else(|_| b"{}".to_vec());
             line.push(b'\n');
             line
         }
         (ReplyForm::ClaudeSequence | ReplyForm::EmptyObject, _) => b"{}\n".to_vec(),
     }
+}
+
+#[derive(serde::Serialize)]
+struct ClaudeReply<'a> {
+    #[serde(rename = "terminalSequence")]
+    sequence: &'a str,
 }
 
 fn describe(parsed: &Parsed, now: u64, mut notes: Vec<String>) -> Entry {
