@@ -206,16 +206,18 @@ fn read_all(child: &mut Child, until: Instant) -> Option<Vec<u8>> {
     None
 }
 
-/// Waits for the end of a process that has closed its stdout: usually a matter of microseconds.
+/// Waits for the end of a process that has closed its stdout: usually a matter of microseconds, for which a sleep would be
+/// several times too long.
 fn wait(child: &mut Child, until: Instant) -> bool {
-    let mut pause = Duration::from_micros(50);
+    const BRIEFLY: Duration = Duration::from_micros(300);
+    let patience = Instant::now() + BRIEFLY;
     loop {
         match child.try_wait() {
             Ok(Some(_)) => return true,
-            Ok(None) if Instant::now() < until => std::thread::sleep(pause),
+            Ok(None) if Instant::now() < patience => std::thread::yield_now(),
+            Ok(None) if Instant::now() < until => std::thread::sleep(BRIEFLY),
             _ => return false,
         }
-        pause = (pause * 2).min(Duration::from_millis(5));
     }
 }
 
