@@ -14,12 +14,25 @@ use rustix::fs::{Mode, OFlags};
 pub use atomic::replace;
 pub use lock::Lock;
 
-/// Creates a folder of our own, mode 0700, and what is missing above it. An existing one stays as it is.
+/// Creates a folder of our own, mode 0700, and up to three missing ones above it: `~/.local/state` is made, a HOME that does
+/// not exist is not. An existing folder stays as it is.
 ///
 /// # Errors
 /// As `mkdir`; a file in the way is an error, too.
 pub fn create_private_folder(path: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(path)
+    const MOST_MISSING: usize = 3;
+    create_folders(path, MOST_MISSING)
+}
+
+fn create_folders(path: &Path, missing_above: usize) -> io::Result<()> {
+    match DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && missing_above > 1 => {
+            create_folders(path.parent().ok_or(error)?, missing_above - 1)?;
+            create_folders(path, 1)
+        }
+        result => result,
+    }
 }
 
 /// Appends in one write, which is never mixed with that of another process. Returns the size after it, in bytes.
@@ -32,14 +45,14 @@ pub fn append(path: &Path, content: &[u8]) -> io::Result<u64> {
     Ok(file.metadata()?.len())
 }
 
-/// As [`append`], but keeps the file open for reading and writing at its end. Also returns how many bytes were written.
+/// As [`append`], but keeps the file open for reading and writing at its end.
 ///
 /// # Errors
 /// As open and write; missing folders are made.
-pub fn append_and_keep(path: &Path, content: &[u8]) -> io::Result<(File, usize)> {
+pub fn append_and_keep(path: &Path, content: &[u8]) -> io::Result<File> {
     let mut file = with_folder(path, OFlags::RDWR | OFlags::CREATE | OFlags::APPEND)?;
     file.write_all(content)?;
-    Ok((file, content.len()))
+    Ok(file)
 }
 
 /// Opens a file for reading.
@@ -79,5 +92,14 @@ mod tests {
         assert_eq!(append(&file, b"two\n").expect("append"), 8);
         let mode = |path: &Path| path.metadata().expect("metadata").permissions().mode() & 0o777;
         assert_eq!((mode(&file), mode(file.parent().expect("a parent"))), (0o600, 0o700));
+    }
+
+    #[test]
+    fn a_home_that_does_not_exist_is_not_made() {
+        let base = tempfile::tempdir().expect("a folder");
+        let home = base.path().join("nobody");
+        assert!(append(&home.join(".local/state/agent-notify/log.jsonl"), b"x").is_err());
+        assert!(!home.exists());
+        assert!(append(&base.path().join(".local/state/agent-notify/log.jsonl"), b"x").is_ok());
     }
 }

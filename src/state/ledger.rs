@@ -15,8 +15,8 @@ use crate::files;
 const SPAN: u64 = 2 * 60 * 60 * 1000;
 /// Of a file that has grown beyond this only the end is read, in bytes: some 18,000 events in two hours.
 const MOST_BYTES: u64 = 1 << 20;
-/// Folder of the files, each named by the number of its span.
-const FOLDER: &str = "ledger";
+/// The files' names begin with this; the number of the span follows.
+const PREFIX: &str = "ledger-";
 
 /// For how long a key blocks a second attempt.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -102,22 +102,18 @@ impl State {
     pub fn reserve(&self, key: u128, lifetime: Lifetime, opens: Option<u128>, now: u64) -> Reservation {
         let Some(path) = self.ledger_file(now / SPAN) else { return Reservation::Unavailable(None) };
         let own = Record::new(key, now, Deed::Attempt);
-        let (mut file, written) = match files::append_and_keep(&path, own.line().as_bytes()) {
+        let mut file = match files::append_and_keep(&path, own.line().as_bytes()) {
             Ok(done) => done,
             Err(error) => return Reservation::Unavailable(Some(error)),
         };
         let before = self.records(now / SPAN - 1, key);
-        let (here, length) = read_end(&file, key).unwrap_or_default();
+        let here = read_end(&file, key).unwrap_or_default();
         if !is_fresh(before.iter().chain(&here), &own, lifetime) {
             return Reservation::Duplicate;
         }
         if let Some(turn) = opens {
             // A failure costs at most one double notification.
             let _ = file.write_all(Record::new(turn, now, Deed::Open).line().as_bytes());
-        }
-        // The first record of a span clears away what no longer counts.
-        if length == written {
-            self.remove_old_spans(now / SPAN);
         }
         Reservation::Fresh
     }
@@ -141,20 +137,22 @@ impl State {
     }
 
     fn ledger_file(&self, span: u64) -> Option<PathBuf> {
-        Some(self.folder()?.join(FOLDER).join(span.to_string()))
+        Some(self.folder()?.join(format!("{PREFIX}{span}")))
     }
 
     /// The records of one key in one span, oldest first.
     fn records(&self, span: u64, key: u128) -> Vec<Record> {
-        let read = |path: PathBuf| Some(read_end(&files::open(&path).ok()?, key).ok()?.0);
+        let read = |path: PathBuf| read_end(&files::open(&path).ok()?, key).ok();
         self.ledger_file(span).and_then(read).unwrap_or_default()
     }
 
-    fn remove_old_spans(&self, span: u64) {
+    /// Removes the files that no longer count. Called when the log is full, so at most once in some thousand decisions; until
+    /// then there is one file for each two hours in which an agent worked.
+    pub(super) fn remove_old_spans(&self, now: u64) {
         let Some(folder) = self.folder() else { return };
-        for entry in std::fs::read_dir(folder.join(FOLDER)).into_iter().flatten().flatten() {
-            let number: Option<u64> = entry.file_name().to_str().and_then(|name| name.parse().ok());
-            if number.is_some_and(|number| number + 1 < span) {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let number: Option<u64> = entry.file_name().to_str().and_then(|name| name.strip_prefix(PREFIX)?.parse().ok());
+            if number.is_some_and(|number| number + 1 < now / SPAN) {
                 let _ = std::fs::remove_file(entry.path());
             }
         }
@@ -180,8 +178,8 @@ fn is_fresh<'records>(records: impl Iterator<Item = &'records Record>, own: &Rec
     true
 }
 
-/// The records of one key in the last [`MOST_BYTES`] of a file, and how many bytes were read.
-fn read_end(file: &File, key: u128) -> io::Result<(Vec<Record>, usize)> {
+/// The records of one key in the last [`MOST_BYTES`] of a file.
+fn read_end(file: &File, key: u128) -> io::Result<Vec<Record>> {
     let mut bytes = Vec::with_capacity(4 << 10);
     rustix::io::pread(file, rustix::buffer::spare_capacity(&mut bytes), 0)?;
     // A read that does not fill the buffer has met the end: of a regular file there is nothing more to come.
@@ -194,8 +192,7 @@ fn read_end(file: &File, key: u128) -> io::Result<(Vec<Record>, usize)> {
     let mark = format!("\n{key:032x} ");
     let line =
         |at: usize| bytes[at + 1..].split(|byte| *byte == b'\n').next().and_then(|line| Record::parse(std::str::from_utf8(line).ok()?));
-    let records = memchr::memmem::find_iter(&bytes, mark.as_bytes()).filter_map(line).collect();
-    Ok((records, bytes.len()))
+    Ok(memchr::memmem::find_iter(&bytes, mark.as_bytes()).filter_map(line).collect())
 }
 
 #[cfg(test)]
@@ -211,7 +208,7 @@ mod tests {
     }
 
     fn spans(state: &State) -> Vec<String> {
-        let list = std::fs::read_dir(state.folder().expect("a folder").join(FOLDER)).expect("list");
+        let list = std::fs::read_dir(state.folder().expect("a folder")).expect("list");
         let mut names: Vec<_> = list.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
         names.sort();
         names
@@ -302,7 +299,9 @@ mod tests {
             assert!(is_fresh(&state.reserve(7 + u128::from(after), Lifetime::Once, None, NOW + after * SPAN)));
         }
         let span = NOW / SPAN + 3;
-        assert_eq!(spans(&state), [(span - 1).to_string(), span.to_string()]);
+        assert_eq!(spans(&state).len(), 4);
+        state.remove_old_spans(span * SPAN);
+        assert_eq!(spans(&state), [format!("{PREFIX}{}", span - 1), format!("{PREFIX}{span}")]);
 
         let filler = Record::new(1, NOW, Deed::Close).line().repeat(30_000);
         files::append(&state.ledger_file(span).expect("a file"), filler.as_bytes()).expect("append");

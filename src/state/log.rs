@@ -103,6 +103,7 @@ impl State {
         // Another process may have done it while we waited.
         if path.metadata()?.len() > MOST_BYTES {
             std::fs::rename(path, older(path))?;
+            self.remove_old_spans(super::now());
         }
         Ok(())
     }
