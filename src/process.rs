@@ -2,12 +2,14 @@
 //! everything here answers "unknown". Also programs on PATH, and what a child says within a deadline. Knows nothing of agents.
 
 use std::ffi::OsStr;
-use std::io::Read;
+use std::io::{self, Read};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Child;
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::environment::{Env, read_from_proc};
 
@@ -151,7 +153,7 @@ pub fn read_answer(child: &mut Child, until: Instant, limit: usize) -> Answer {
         match stdout.read(&mut buffer) {
             Ok(0) => return Answer::Complete(answer),
             Ok(count) => answer.extend_from_slice(&buffer[..count]),
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(_) => break,
         }
     }
@@ -173,6 +175,26 @@ pub fn wait_until(child: &mut Child, until: Instant) -> bool {
     }
 }
 
+/// Runs a program in a process group of its own, without stdin and stderr. What has not ended by then is killed, with all that it
+/// has started: programs are often scripts around others. `None` for the status then.
+///
+/// # Errors
+/// It cannot be started.
+pub fn ask(command: &mut Command, until: Instant, limit: usize) -> io::Result<(Answer, Option<ExitStatus>)> {
+    let mut child = command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+    let answer = read_answer(&mut child, until, limit);
+    if matches!(answer, Answer::Complete(_)) && wait_until(&mut child, until) {
+        return Ok((answer, child.wait().ok()));
+    }
+    // Errors mean that it has just ended by itself.
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+    Ok((answer, None))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -180,8 +202,7 @@ mod tests {
     #[test]
     fn a_child_is_heard_to_its_end_or_to_the_deadline() {
         let say = |script: &str, patience: u64| {
-            let mut child =
-                std::process::Command::new("/bin/sh").args(["-c", script]).stdout(std::process::Stdio::piped()).spawn().expect("a shell");
+            let mut child = Command::new("/bin/sh").args(["-c", script]).stdout(Stdio::piped()).spawn().expect("a shell");
             let until = Instant::now() + Duration::from_millis(patience);
             let answer = read_answer(&mut child, until, 1 << 16);
             let ended = wait_until(&mut child, until);

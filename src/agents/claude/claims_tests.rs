@@ -44,6 +44,15 @@ impl Host {
         path
     }
 
+    /// A program that does nothing unless it is asked for its version.
+    fn script(&self, name: &str, body: &str) {
+        let program = self.file(name, &format!("#!/bin/sh\n[ \"$1\" = --version ] || exit\n{body}\n"));
+        // "Text file busy" while another test's child, just forked, still holds the file open for writing.
+        while std::process::Command::new(&program).status().is_err() {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+    }
+
     fn link(&self, target: &str, name: &str) {
         let path = self.path(name);
         std::fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
@@ -141,7 +150,7 @@ fn an_unknown_version_gets_what_every_version_knows_and_a_note() {
     assert_eq!(events(&wanted), "Stop Notification");
     assert!(mutes(&wanted), "its hooks run all the same");
     assert!(wanted.notes[0].contains("no program found"), "{:?}", wanted.notes);
-    host.file("bin/claude", "#!/bin/sh\nexit 1\n");
+    host.script("bin/claude", "exit 1");
     let note = |may_start| host.wanted(|options| options.may_start = may_start).notes.remove(0);
     assert!(note(false).contains("only by starting"), "a dry run shows less than it will be");
     assert!(note(true).contains("does not tell its version"));
@@ -372,10 +381,8 @@ fn what_the_person_would_start_counts() {
 /// A `claude` that tells where it was started, in a file beside it.
 fn talkative(host: &Host, version: &str) {
     let log = host.path("log").display().to_string();
-    host.file(
-        "bin/claude",
-        &format!("#!/bin/sh\n{{ echo \"$@\"; env | sort; pwd; stat -c %a .; echo '{{}}' > \"$HOME/.claude.json\"; }} >>'{log}'\necho '{version}'\n"),
-    );
+    let tell = format!("{{ echo \"$@\"; env | sort; pwd; stat -c %a .; echo '{{}}' > \"$HOME/.claude.json\"; }} >>'{log}'");
+    host.script("bin/claude", &format!("{tell}\necho '{version}'"));
 }
 
 #[test]
@@ -421,7 +428,7 @@ fn a_program_that_hangs_is_ended_with_all_that_it_started() {
     let mut host = Host::new();
     host.variables[1].1 = format!("{}:/usr/bin:/bin", host.path("bin").display()).into();
     let pids = host.path("pids").display().to_string();
-    host.file("bin/claude", &format!("#!/bin/sh\nsleep 60 &\necho $$ $! >'{pids}'\nwait\n"));
+    host.script("bin/claude", &format!("sleep 60 &\necho $$ $! >'{pids}'\nwait"));
     let start = std::time::Instant::now();
     assert_eq!(host.version(true), None);
     assert!((4..20).contains(&start.elapsed().as_secs()));

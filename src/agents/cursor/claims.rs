@@ -66,6 +66,13 @@ pub(super) fn wanted(request: &Request) -> Wanted {
                 .hint("give a command without :// with --command"),
         );
     }
+    let mut notes = Vec::new();
+    if command.contains(['\'', '"', '\\', '$', '~']) {
+        notes.push(format!(
+            "Cursor: the command needs a shell ({command}), and on Linux it is not established that Cursor uses one; a path of plain \
+             letters is safer"
+        ));
+    }
     let hooks = Hooks {
         agent: AGENT,
         shape: Shape::Flat,
@@ -74,7 +81,7 @@ pub(super) fn wanted(request: &Request) -> Wanted {
         settings: vec![Setting { key: "version", value: 1.into(), over: Over::Keep }],
         known_events: KNOWN_EVENTS,
     };
-    Wanted { claims: vec![Claim { owner: AGENT, path, content: Content::Hooks(hooks) }], ..Wanted::default() }
+    Wanted { claims: vec![Claim { owner: AGENT, path, content: Content::Hooks(hooks) }], notes, refusal: None }
 }
 
 fn entries(command: &str, request: &Request) -> Vec<Entry> {
@@ -163,6 +170,14 @@ mod tests {
         let refusal = wanted.refusal.expect("a refusal");
         insta::assert_snapshot!(refusal, @"Cursor would ignore every hook in its file: /home/u/.cursor/hooks.json: the command holds ://, which it takes for a URL");
         assert!(refusal.hint.is_some());
+    }
+
+    #[test]
+    fn a_command_that_needs_a_shell_is_noted() {
+        let notes = |command: Result<Command, Error>| ask("", &command.expect("a command"), &Scope::User, &home()).notes.len();
+        assert_eq!(notes(Command::of_program(Path::new("/a b/agent-notify"))), 1);
+        assert_eq!(notes(Command::verbatim("$HOME/.local/bin/agent-notify")), 1);
+        assert_eq!(notes(Command::of_program(Path::new("/opt/bin/agent-notify"))), 0);
     }
 
     /// A folder with these programs, folders (ending in `/`) and links (`LINK > TARGET`).

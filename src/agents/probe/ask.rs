@@ -4,17 +4,16 @@
 use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group, test_kill_process};
+use rustix::process::{Pid, test_kill_process};
 
 use super::{Product, Request, read_version};
 use crate::environment::{Env, name};
 use crate::files;
-use crate::process::{Answer, read_answer, wait_until};
+use crate::process::{self, Answer};
 use crate::state::Version;
 
 /// Hundreds of times what it takes.
@@ -40,30 +39,14 @@ pub(super) fn version(product: &Product, program: &Path, request: &Request) -> O
 /// What the program says; `None` if that is not all there in time.
 fn ask(product: &Product, program: &Path, home: &Home, env: &Env, until: Instant) -> Option<Vec<u8>> {
     let mut command = Command::new(program);
-    command.arg("--version").env_clear().current_dir(&home.0).process_group(0);
+    command.arg("--version").env_clear().current_dir(&home.0);
     command.envs(env.os(name::PATH).map(|path| (name::PATH, path)));
     command.env(name::HOME, &home.0).envs(product.folders.iter().map(|folder| (folder, &home.0)));
-    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
-    let answer = read_answer(&mut child, until, MAX_ANSWER);
-    let ended = matches!(answer, Answer::Complete(_)) && wait_until(&mut child, until);
-    if !ended {
-        end(&mut child);
-    }
-    match answer {
+    match process::ask(&mut command, until, MAX_ANSWER).ok()?.0 {
         Answer::Complete(bytes) => Some(bytes),
         // A helper that it left behind may hold its stdout.
         Answer::Partial(bytes) => bytes.contains(&b'\n').then_some(bytes),
     }
-}
-
-/// The program and what it has started: it is often a script around another one.
-fn end(child: &mut Child) {
-    // Errors mean that it has just ended by itself.
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        let _ = kill_process_group(group, Signal::KILL);
-    }
-    let _ = child.kill();
-    let _ = child.wait();
 }
 
 /// `2.1.332 (Claude Code)`: another program of the same name does not say that.
