@@ -56,7 +56,11 @@ pub mod name {
     pub const CLAUDE_CODE_SESSION_ATTENDED: &str = "CLAUDE_CODE_SESSION_ATTENDED";
     /// `claude-code_2-1-332_harness`: the only place where a hook learns Claude's version.
     pub const AI_AGENT: &str = "AI_AGENT";
+    /// Replaces `~/.claude`.
+    pub const CLAUDE_CONFIG_DIR: &str = "CLAUDE_CONFIG_DIR";
     pub const CODEX_HOME: &str = "CODEX_HOME";
+    /// Replaces `~/.pi/agent`.
+    pub const PI_CODING_AGENT_DIR: &str = "PI_CODING_AGENT_DIR";
     pub const COPILOT_CLI: &str = "COPILOT_CLI";
     pub const CURSOR_PROJECT_DIR: &str = "CURSOR_PROJECT_DIR";
     /// pi-ask's command channel: no payload, three variables.

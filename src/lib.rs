@@ -2,7 +2,7 @@
 //!
 //! Modules have ranks; one imports strictly lower ranks only (`tests/ranks.rs` checks it):
 //! 0 `claim`, `event`, `environment`, `error`, `files`, `process`, `protocol` · 1 `config`, `state` · 2 `terminal`, `release` ·
-//! 3 `agents` · 4 `notify` · 6 `cli`.
+//! 3 `agents` · 4 `notify`, `install` · 6 `cli`.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(
@@ -26,6 +26,7 @@ pub mod environment;
 pub mod error;
 pub mod event;
 pub mod files;
+pub mod install;
 pub mod notify;
 pub mod process;
 pub mod protocol;

@@ -1,7 +1,15 @@
 //! Other processes, read from `/proc`: ancestors, controlling terminals, working folders. Where there is no `/proc` (macOS)
-//! everything here answers "unknown". Knows nothing of agents.
+//! everything here answers "unknown". Also programs on PATH, and what a child says within a deadline. Knows nothing of agents.
 
+use std::ffi::OsStr;
+use std::io::{self, Read};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::environment::{Env, read_from_proc};
 
@@ -114,9 +122,109 @@ pub fn program_name(path: &Path) -> String {
     name.strip_suffix(" (deleted)").unwrap_or(&name).to_owned()
 }
 
+/// What could be executed as `name`, in the order of PATH (folders among it). Empty and relative entries are left out: they
+/// would start what lies in a project folder.
+pub fn on_path(path: &OsStr, name: &str) -> impl Iterator<Item = PathBuf> {
+    let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
+    folders.map(move |folder| folder.join(name)).filter(|program| rustix::fs::access(program, rustix::fs::Access::EXEC_OK).is_ok())
+}
+
+/// What a child said.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Answer {
+    /// All of it: its stdout is closed.
+    Complete(Vec<u8>),
+    /// What came in time, or before the limit.
+    Partial(Vec<u8>),
+}
+
+/// Reads a child's stdout to its end, as far as it comes until then and below `limit` bytes. No thread.
+pub fn read_answer(child: &mut Child, until: Instant, limit: usize) -> Answer {
+    let (mut answer, mut buffer) = (Vec::new(), [0; 4096]);
+    let Some(mut stdout) = child.stdout.take() else { return Answer::Complete(answer) };
+    while answer.len() < limit {
+        let left = until.checked_duration_since(Instant::now()).and_then(|left| left.try_into().ok());
+        let Some(left) = left else { break };
+        match poll(&mut [PollFd::new(&stdout, PollFlags::IN)], Some(&left)) {
+            Err(rustix::io::Errno::INTR) => continue,
+            Ok(0) | Err(_) => break,
+            Ok(_) => {}
+        }
+        match stdout.read(&mut buffer) {
+            Ok(0) => return Answer::Complete(answer),
+            Ok(count) => answer.extend_from_slice(&buffer[..count]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => break,
+        }
+    }
+    Answer::Partial(answer)
+}
+
+/// Waits for the end of a process that has closed its stdout: usually a matter of microseconds, for which a sleep would be
+/// several times too long. `false` if it does not come in time.
+pub fn wait_until(child: &mut Child, until: Instant) -> bool {
+    const BRIEFLY: Duration = Duration::from_micros(300);
+    let patience = Instant::now() + BRIEFLY;
+    loop {
+        match child.try_wait() {
+            Ok(Some(_)) => return true,
+            Ok(None) if Instant::now() < patience => std::thread::yield_now(),
+            Ok(None) if Instant::now() < until => std::thread::sleep(BRIEFLY),
+            _ => return false,
+        }
+    }
+}
+
+/// Runs a program in a process group of its own, without stdin and stderr. What has not ended by then is killed, with all that it
+/// has started: programs are often scripts around others. `None` for the status then.
+///
+/// # Errors
+/// It cannot be started.
+pub fn ask(command: &mut Command, until: Instant, limit: usize) -> io::Result<(Answer, Option<ExitStatus>)> {
+    let mut child = command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+    let answer = read_answer(&mut child, until, limit);
+    if matches!(answer, Answer::Complete(_)) && wait_until(&mut child, until) {
+        return Ok((answer, child.wait().ok()));
+    }
+    // Errors mean that it has just ended by itself.
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+    Ok((answer, None))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_child_is_heard_to_its_end_or_to_the_deadline() {
+        let say = |script: &str, patience: u64| {
+            let mut child = Command::new("/bin/sh").args(["-c", script]).stdout(Stdio::piped()).spawn().expect("a shell");
+            let until = Instant::now() + Duration::from_millis(patience);
+            let answer = read_answer(&mut child, until, 1 << 16);
+            let ended = wait_until(&mut child, until);
+            let _ = child.kill();
+            let _ = child.wait();
+            (answer, ended)
+        };
+        assert_eq!(say("echo a; echo b", 10_000), (Answer::Complete(b"a\nb\n".to_vec()), true));
+        assert_eq!(say("echo a; exec sleep 60", 300), (Answer::Partial(b"a\n".to_vec()), false));
+    }
+
+    #[test]
+    fn a_relative_entry_of_path_is_never_searched() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let program = folder.path().join("tmux");
+        std::fs::write(&program, "#!/bin/sh\n").expect("a file");
+        let path = |text: String| on_path(OsStr::new(&text), "tmux").next();
+        assert_eq!(path(format!("::.:{}", folder.path().display())), None);
+        std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("a mode");
+        assert_eq!(path(format!("::.:bin:{}", folder.path().display())), Some(program));
+        assert_eq!(path(":.".to_owned()), None);
+    }
 
     #[test]
     fn a_name_with_brackets_does_not_shift_the_fields() {

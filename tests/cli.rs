@@ -22,6 +22,19 @@ fn help_and_version_are_printed_on_request() {
     sandbox.command(["--version"]).run().success().stdout_has(env!("CARGO_PKG_VERSION"));
 }
 
+/// By it the installer tells an older build of this program from a foreign one of the same name.
+#[test]
+fn the_program_holds_its_mark_and_does_not_show_it() {
+    let program = std::fs::read(support::sandbox::binary()).expect("the program");
+    let mark = agent_notify::claim::MARK;
+    assert!(program.windows(mark.len()).any(|window| window == mark.as_bytes()));
+    let sandbox = Sandbox::new();
+    for argument in ["--help", "--version", "-V"] {
+        let shown = sandbox.command([argument]).run().success().text();
+        assert!(!shown.contains(mark), "{argument}: {shown}");
+    }
+}
+
 #[test]
 fn wrong_usage_is_status_2_with_an_explanation() {
     let sandbox = Sandbox::new();

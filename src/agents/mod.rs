@@ -1,6 +1,7 @@
-//! The agents: what each of them says, understood as a [`Signal`] and an [`Event`]. One file or folder an agent, all behind
-//! [`Agent`]. Reads nothing but its input (and, for Codex, the processes around it and the package file that tells its version);
-//! knows nothing of terminals and delivery.
+//! The agents: what each of them says, understood as a [`Signal`] and an [`Event`], and what should stand in its files. One file
+//! or folder an agent, all behind [`Agent`]. For a hook nothing is read but its input (and, for Codex, the processes around it and
+//! the package file that tells its version); for the installer, files that tell of presence and version, and nothing is written
+//! but the memory of versions. Knows nothing of terminals and delivery.
 //!
 //! [`Signal`]: crate::event::Signal
 
@@ -16,9 +17,12 @@ mod cursor;
 mod generic;
 pub mod payload;
 mod pi;
+mod probe;
 mod shape;
+mod wanted;
 
 use payload::{Payload, Source};
+pub use wanted::{Command, Presence, Request, Scope, Wanted};
 
 /// One call of `agent-notify hook AGENT [EVENT]`.
 #[derive(Clone, Copy)]
@@ -52,6 +56,16 @@ pub trait Agent: Sync {
     /// Whose terminal the notification belongs to.
     fn owner(&self, _event: &Event, _env: &Env, _config: &Config) -> Owner {
         Owner::ThisProcess
+    }
+
+    /// Signs of it on this host; `None` if there is none, or if it is nothing to install for.
+    fn presence(&self, _env: &Env) -> Option<Presence> {
+        None
+    }
+
+    /// What should stand in its files; `None` for one that this program does not install for.
+    fn wanted(&self, _request: &Request) -> Option<Wanted> {
+        None
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::payload::{Json, Payload};
 use super::shape::{self, Ending};
-use super::{Agent, Input, claude};
+use super::{Agent, Input, Presence, claude, probe};
 use crate::environment::{Env, name};
 use crate::event::{Ask, AskIdentity, Event, Kind, Parsed, ReplyForm, Signal, Silence, Speaker, fingerprint};
 
@@ -33,6 +33,12 @@ impl Agent for Pi {
     /// The extension listens to nothing.
     fn failure_reply(&self) -> ReplyForm {
         ReplyForm::Nothing
+    }
+
+    /// Others are called pi, too: the package's name is in the path of this one, under its old owner and the new.
+    fn presence(&self, env: &Env) -> Option<Presence> {
+        let folder = env.folder(name::PI_CODING_AGENT_DIR).or_else(|| Some(env.home()?.join(".pi/agent")));
+        Presence::of(folder, probe::program_with(env, "pi", "pi-coding-agent"))
     }
 }
 

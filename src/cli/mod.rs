@@ -24,6 +24,7 @@ const PENDING: u8 = 5;
 #[command(
     name = "agent-notify",
     version,
+    author = crate::claim::MARK,
     max_term_width = 100,
     after_help = "Try `agent-notify test` first: it shows a notification and the route it took."
 )]

@@ -5,7 +5,7 @@ mod atomic;
 mod lock;
 
 use std::fs::{DirBuilder, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
@@ -63,6 +63,24 @@ pub fn open(path: &Path) -> io::Result<File> {
     open_as(path, OFlags::RDONLY)
 }
 
+/// A whole regular file of at most `limit` bytes; what a person keeps in such a place may be anything, and a FIFO must not make
+/// anyone wait.
+///
+/// # Errors
+/// As open and read; no regular file, or too large, is `InvalidInput`.
+pub fn read_small(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let file = open_as(path, OFlags::RDONLY | OFlags::NONBLOCK)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "too large"));
+    }
+    Ok(bytes)
+}
+
 /// Not through `std`: musl's open sets the close-on-exec flag a second time, and this is what a hook does most.
 fn open_as(path: &Path, flags: OFlags) -> io::Result<File> {
     Ok(File::from(rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR)?))
@@ -101,5 +119,18 @@ mod tests {
         assert!(append(&home.join(".local/state/agent-notify/log.jsonl"), b"x").is_err());
         assert!(!home.exists());
         assert!(append(&base.path().join(".local/state/agent-notify/log.jsonl"), b"x").is_ok());
+    }
+
+    #[test]
+    fn only_a_small_regular_file_is_read_whole() {
+        let home = tempfile::tempdir().expect("a folder");
+        let file = home.path().join("file");
+        std::fs::write(&file, "1234").expect("a file");
+        assert_eq!(read_small(&file, 4).expect("read"), b"1234");
+        assert_eq!(read_small(&file, 3).expect_err("too large").kind(), io::ErrorKind::InvalidInput);
+        assert!(read_small(home.path(), 9).is_err(), "a folder");
+        let fifo = home.path().join("fifo");
+        rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a FIFO");
+        assert!(read_small(&fifo, 9).is_err(), "nobody waits for a writer");
     }
 }

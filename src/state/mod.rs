@@ -1,14 +1,17 @@
-//! What is remembered between two hooks: which events were attempted (ledger) and what was decided (log). Where there is no
+//! What is remembered between two hooks: which events were attempted (ledger) and what was decided
+//! (log); and, for the installer, which version an agent's program said it is. Where there is no
 //! place for state everything here answers "unknown", and notifications go out all the same.
 
 mod ledger;
 mod log;
+mod versions;
 
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 pub use ledger::{Lifetime, Reservation};
 pub use log::{Carried, Entry};
+pub use versions::{Version, VersionCache};
 
 use crate::environment::Env;
 

@@ -1,18 +1,15 @@
 //! A tmux server, asked: which program to start, one typed query within a deadline, and the reading of its answer. Changes
 //! nothing in the server and never starts one.
 
-use std::ffi::{OsStr, OsString};
-use std::io::Read;
+use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-
-use rustix::event::{PollFd, PollFlags, poll};
+use std::time::Instant;
 
 use super::socket::Socket;
 use crate::environment::{Env, name};
-use crate::process::{Process, program_name};
+use crate::process::{Answer, Process, on_path, program_name, read_answer, wait_until};
 
 /// More is not read: 32 KiB would be hundreds of clients or panes, and a server that sends without end is broken.
 const MAX_ANSWER: usize = 1 << 20;
@@ -139,9 +136,12 @@ impl Caller {
         }
         let start = |program: PathBuf| self.start(&program, &socket.path, arguments);
         let by_server = self.server.clone().and_then(start);
-        let mut child = by_server.or_else(|| program_in_path(self.path.as_ref()?).and_then(start)).ok_or(Failure::ProgramMissing)?;
-        let answer = read_all(&mut child, until);
-        let ended = answer.is_some() && wait(&mut child, until);
+        let mut child = by_server.or_else(|| on_path(self.path.as_ref()?, "tmux").next().and_then(start)).ok_or(Failure::ProgramMissing)?;
+        let answer = match read_answer(&mut child, until, MAX_ANSWER) {
+            Answer::Complete(bytes) => Some(bytes),
+            Answer::Partial(_) => None,
+        };
+        let ended = answer.is_some() && wait_until(&mut child, until);
         if !ended {
             // Errors mean that it has just ended by itself.
             let _ = child.kill();
@@ -177,48 +177,6 @@ fn program_of_server(pid: u32) -> Option<PathBuf> {
     let server = Process::read(pid)?;
     let own = server.user()? == rustix::process::geteuid().as_raw();
     (own && program_name(&server.program()?).starts_with("tmux")).then(|| PathBuf::from(format!("/proc/{pid}/exe")))
-}
-
-/// Empty and relative entries are left out: they would start a `tmux` that lies in a project folder.
-fn program_in_path(path: &OsStr) -> Option<PathBuf> {
-    let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
-    folders.map(|folder| folder.join("tmux")).find(|program| rustix::fs::access(program, rustix::fs::Access::EXEC_OK).is_ok())
-}
-
-/// Everything up to the end of stdout; `None` if that does not come in time.
-fn read_all(child: &mut Child, until: Instant) -> Option<Vec<u8>> {
-    let mut stdout = child.stdout.take()?;
-    let (mut answer, mut buffer) = (Vec::new(), [0; 4096]);
-    while answer.len() < MAX_ANSWER {
-        let left = until.checked_duration_since(Instant::now())?;
-        match poll(&mut [PollFd::new(&stdout, PollFlags::IN)], Some(&left.try_into().ok()?)) {
-            Err(rustix::io::Errno::INTR) => continue,
-            Ok(0) | Err(_) => return None,
-            Ok(_) => {}
-        }
-        match stdout.read(&mut buffer) {
-            Ok(0) => return Some(answer),
-            Ok(count) => answer.extend_from_slice(&buffer[..count]),
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(_) => return None,
-        }
-    }
-    None
-}
-
-/// Waits for the end of a process that has closed its stdout: usually a matter of microseconds, for which a sleep would be
-/// several times too long.
-fn wait(child: &mut Child, until: Instant) -> bool {
-    const BRIEFLY: Duration = Duration::from_micros(300);
-    let patience = Instant::now() + BRIEFLY;
-    loop {
-        match child.try_wait() {
-            Ok(Some(_)) => return true,
-            Ok(None) if Instant::now() < patience => std::thread::yield_now(),
-            Ok(None) if Instant::now() < until => std::thread::sleep(BRIEFLY),
-            _ => return false,
-        }
-    }
 }
 
 /// Clients stand before the pane and the pane's line ends the answer: what follows could only come out of a name.
@@ -314,6 +272,8 @@ fn number(version: &str) -> Option<(u32, u32)> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     const CLIENT: &str = "C\t/dev/pts/4\t0\t1700000000\t77\t$1\t@2\tattached,focused,UTF-8\txterm-ghostty\tghostty 1.3.1\n";
@@ -369,18 +329,6 @@ mod tests {
         ] {
             assert_eq!(is_passed_on(value, version), wanted, "{value:?} {version:?}");
         }
-    }
-
-    #[test]
-    fn a_relative_entry_of_path_is_never_searched() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let program = folder.path().join("tmux");
-        std::fs::write(&program, "#!/bin/sh\n").expect("a file");
-        let path = |text: String| program_in_path(OsStr::new(&text));
-        assert_eq!(path(format!("::.:{}", folder.path().display())), None);
-        std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("a mode");
-        assert_eq!(path(format!("::.:bin:{}", folder.path().display())), Some(program));
-        assert_eq!(path(":.".to_owned()), None);
     }
 
     #[test]

@@ -5,9 +5,10 @@ mod payload;
 mod program;
 
 use super::payload::Payload;
-use super::{Agent, Input, Owner};
+use super::probe;
+use super::{Agent, Input, Owner, Presence};
 use crate::config::Config;
-use crate::environment::Env;
+use crate::environment::{Env, name};
 use crate::event::{Event, Parsed, ReplyForm};
 
 pub use program::version;
@@ -34,5 +35,10 @@ impl Agent for Codex {
     /// A Stop hook that prints anything but JSON fails, and so does one with an unknown key (measured on 0.171.0).
     fn failure_reply(&self) -> ReplyForm {
         ReplyForm::Nothing
+    }
+
+    fn presence(&self, env: &Env) -> Option<Presence> {
+        let folder = env.folder(name::CODEX_HOME).or_else(|| Some(env.home()?.join(".codex")));
+        Presence::of(folder, probe::programs(env, "codex").next())
     }
 }

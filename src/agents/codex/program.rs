@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-/// How many folders above the program a package file is looked for (`vendor/<target>/codex/codex` needs four).
-const PACKAGE_DEPTH: usize = 6;
+use super::super::probe::{self, read_version};
+use crate::state::Version;
 
 /// Options of 0.171.0 whose value is an argument of its own, by which no sub-command must be guessed.
 const WITH_VALUE: &[&str] = &[
@@ -46,7 +46,7 @@ pub(super) fn is_exec(ancestors: &[Vec<String>]) -> bool {
 /// The version of the nearest `codex` among these argument vectors: from a path that names it (`…/@openai/codex@0.100.0/…`),
 /// else from the npm package the program belongs to. `None` where it cannot be told; reads at most a few small files.
 #[must_use]
-pub fn version(ancestors: &[Vec<String>]) -> Option<(u32, u32, u32)> {
+pub fn version(ancestors: &[Vec<String>]) -> Option<Version> {
     let (program, _) = ancestors.iter().find_map(|arguments| codex(arguments))?;
     let program = Path::new(program);
     let named = program.iter().filter_map(|part| part.to_str()).find_map(|part| read_version(part.rsplit('@').next().unwrap_or(part)));
@@ -85,27 +85,11 @@ fn sub_command(arguments: &[String]) -> Option<&str> {
     }
 }
 
-/// `0.171.0`, also with something behind it (`0.171.0-linux-x64`).
-fn read_version(text: &str) -> Option<(u32, u32, u32)> {
-    let mut numbers = text.splitn(3, '.');
-    let (major, minor, patch) = (numbers.next()?, numbers.next()?, numbers.next()?);
-    let patch = patch.split(|character: char| !character.is_ascii_digit()).next()?;
-    Some((major.parse().ok()?, minor.parse().ok()?, patch.parse().ok()?))
-}
-
 /// The version of the package `@openai/codex` around a program, links followed (npm puts a link into its folder of programs).
-fn packaged(program: &Path) -> Option<(u32, u32, u32)> {
-    #[derive(serde::Deserialize)]
-    struct Package {
-        name: String,
-        version: String,
-    }
+fn packaged(program: &Path) -> Option<Version> {
     // A name without folders was found in PATH; whether this is the same file is anybody's guess.
     let program = program.parent().filter(|folder| !folder.as_os_str().is_empty()).and_then(|_| program.canonicalize().ok())?;
-    program.ancestors().skip(1).take(PACKAGE_DEPTH).find_map(|folder| {
-        let package: Package = serde_json::from_slice(&std::fs::read(folder.join("package.json")).ok()?).ok()?;
-        if package.name.starts_with("@openai/codex") { read_version(&package.version) } else { None }
-    })
+    probe::packaged(&program, "@openai/codex")
 }
 
 #[cfg(test)]

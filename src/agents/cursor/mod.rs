@@ -1,11 +1,13 @@
 //! Cursor, command line and IDE. Also what Cursor sends to Claude's hooks, which it imports. There is no event for "needs
 //! input", and none is guessed: `beforeShellExecution` fires for every command, approved or not.
 
+mod claims;
+
 use std::path::PathBuf;
 
 use super::payload::{Json, Payload};
 use super::shape::{self, Ending};
-use super::{Agent, Input, claude};
+use super::{Agent, Input, Presence, Request, Wanted, claude};
 use crate::environment::{Env, name};
 use crate::event::{Event, Kind, Parsed, ReplyForm, Signal, Silence, Speaker, fingerprint};
 
@@ -53,6 +55,14 @@ impl Agent for Cursor {
     /// stdout is a channel of decisions: a text in `followup_message` would be submitted as the next prompt.
     fn failure_reply(&self) -> ReplyForm {
         ReplyForm::EmptyObject
+    }
+
+    fn presence(&self, env: &Env) -> Option<Presence> {
+        claims::presence(env)
+    }
+
+    fn wanted(&self, request: &Request) -> Option<Wanted> {
+        Some(claims::wanted(request))
     }
 }
 

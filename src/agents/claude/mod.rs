@@ -1,14 +1,18 @@
 //! Claude Code: hooks with the payload on stdin. Cursor and Copilot run Claude's hooks too; `agents::parse` tells them apart
 //! before anything here is asked.
 
+mod claims;
+mod settings;
+
 use super::payload::{Json, Payload};
 use super::shape::{self, Dialect};
-use super::{Agent, Input};
+use super::{Agent, Input, Presence, Request, Wanted};
 use crate::environment::{Env, name};
 use crate::event::{Parsed, ReplyForm, Speaker};
+use crate::state::Version;
 
 /// The first version that takes a `terminalSequence`; older ones ignore the key (measured on 2.1.138, .140 and .141).
-const FIRST_WITH_SEQUENCE: (u32, u32, u32) = (2, 1, 141);
+const FIRST_WITH_SEQUENCE: Version = (2, 1, 141);
 
 pub(super) struct Claude;
 
@@ -35,6 +39,14 @@ impl Agent for Claude {
     fn failure_reply(&self) -> ReplyForm {
         ReplyForm::EmptyObject
     }
+
+    fn presence(&self, env: &Env) -> Option<Presence> {
+        claims::presence(env)
+    }
+
+    fn wanted(&self, request: &Request) -> Option<Wanted> {
+        Some(claims::wanted(request))
+    }
 }
 
 /// The event's name in Claude's field; some agents of the same shape use camelCase names.
@@ -45,10 +57,17 @@ pub(super) fn event_name<'a>(root: &'a Json) -> Option<&'a str> {
 /// Claude Code's version, from `AI_AGENT=claude-code_2-1-332_harness`: the only place where a hook learns it. There since
 /// 2.1.138 at least; the format is not documented.
 #[must_use]
-pub fn version(env: &Env) -> Option<(u32, u32, u32)> {
+pub fn version(env: &Env) -> Option<Version> {
     let value = env.get(name::AI_AGENT)?;
     let mut numbers = value.strip_prefix("claude-code_")?.split('_').next()?.split('-').map(|number| number.parse().ok());
     Some((numbers.next()??, numbers.next()??, numbers.next()??))
+}
+
+/// The version of the installation that the person would start: from its files, as remembered, or (only if the request allows
+/// it) by starting it.
+#[must_use]
+pub fn installed_version(request: &Request) -> Option<Version> {
+    claims::version(request)
 }
 
 /// A run without a person (`-p`, SDK). `CLAUDE_CODE_SESSION_ATTENDED` is absent on 2.1.197 and before; the entry point is

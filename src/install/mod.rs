@@ -1,0 +1,4 @@
+//! The installer: what should stand where, gathered from the agents and carried out by the engine. Never reaches `notify`.
+
+pub mod project;
+pub mod target;
