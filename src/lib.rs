@@ -1,7 +1,7 @@
 //! agent-notify: from an agent's hook to a notification on the desk, and the installer that puts the hooks in place.
 //!
 //! Modules have ranks; one imports strictly lower ranks only (`tests/ranks.rs` checks it):
-//! 0 `claim`, `event`, `environment`, `error`, `files`, `process`, `protocol` · 1 `config`, `state` · 2 `terminal`, `release` ·
+//! 0 `claim`, `event`, `environment`, `error`, `files`, `process`, `protocol` · 1 `config`, `state` · 2 `engine`, `terminal`, `release` ·
 //! 3 `agents` · 4 `notify` · 6 `cli`.
 
 #![forbid(unsafe_code)]
@@ -22,6 +22,7 @@ pub mod agents;
 pub mod claim;
 mod cli;
 pub mod config;
+pub mod engine;
 pub mod environment;
 pub mod error;
 pub mod event;
