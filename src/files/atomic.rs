@@ -1,57 +1,269 @@
-//! Replacing a whole file: readers see the old one or the new one, never a part; a symlink stays and its target is replaced.
+//! Changing a whole file: readers see the old one or the new one, never a part; symbolic links stay and their target is
+//! replaced. Where a rename cannot be (hard link, mount, an owner that cannot be given away) the content is written over in
+//! place, which a journal has to cover.
+//!
+//! Durability: when a function here returns without error, content, attributes and name have been handed to the disk (fsync of
+//! the file before the rename, of its folder after it).
 
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use fs_err as fs;
+use rustix::fs::{FallocateFlags, RenameFlags};
+use rustix::io::Errno;
 
-/// As the kernel's limit for a chain of symlinks.
-const MOST_LINKS: usize = 40;
+use super::attributes::Attributes;
+use super::resolve::resolve;
+use super::target::{self, Existing, Owners};
+use super::{Trouble, fault};
 
-/// Replaces the content of `path`, keeping symlinks and the target's mode; a new file gets `mode`. Durable when it returns.
+/// One file from one content to another.
+#[derive(Clone, Copy, Debug)]
+pub struct Change<'plan> {
+    /// As the person knows it: where it leads must still be `target`.
+    pub path: &'plan Path,
+    /// Without links.
+    pub target: &'plan Path,
+    /// Where the new content is written before it takes the target's name; in the target's folder.
+    pub temporary: &'plan Path,
+    /// What must stand there now; `None` = nothing.
+    pub before: Option<&'plan [u8]>,
+    /// What shall stand there; `None` = nothing.
+    pub after: Option<&'plan [u8]>,
+    /// For a file that is not there yet.
+    pub new: New<'plan>,
+    pub owners: Owners,
+}
+
+/// What a new file gets beside its content.
+#[derive(Clone, Copy, Debug)]
+pub enum New<'plan> {
+    /// This mode.
+    Mode(u32),
+    /// What a removed file had.
+    As(&'plan Attributes),
+}
+
+/// Carries one change out; compares right before the file changes its content.
+///
+/// # Errors
+/// [`Trouble::Changed`] if something else stands there: nothing was done. Others: the file holds the old or the new content (in
+/// place also a part of both), and the temporary file may be left.
+pub fn change(change: &Change<'_>) -> Result<(), Trouble> {
+    let existing = compare(change)?;
+    let folder = folder_of(change.target);
+    match (change.after, existing) {
+        (None, None) => return Ok(()),
+        (None, Some(_)) => {
+            fault::point("unlink").and_then(|()| std::fs::remove_file(change.target)).map_err(|error| refused("remove", &error))?;
+        }
+        (Some(after), Some(existing)) if existing.in_place => return overwrite(change.target, after),
+        (Some(after), existing) => {
+            let wanted = match (&existing, change.new) {
+                (Some(existing), _) => Some(existing.attributes.clone()),
+                (None, New::As(attributes)) => Some(attributes.clone()),
+                (None, New::Mode(_)) => None,
+            };
+            match write_temporary(change, after, wanted.as_ref()) {
+                Ok(()) => {}
+                // What cannot be copied to another inode is kept by keeping the inode.
+                Err(Failure::Attributes(_)) if existing.is_some() => {
+                    drop_temporary(change.temporary);
+                    compare(change)?;
+                    return overwrite(change.target, after);
+                }
+                Err(Failure::Attributes(error) | Failure::Content(error)) => {
+                    drop_temporary(change.temporary);
+                    return Err(refused("write", &error));
+                }
+            }
+            let renamed = compare(change).and_then(|_| rename(change, existing.is_some()));
+            if renamed.is_err() {
+                drop_temporary(change.temporary);
+            }
+            if matches!(renamed, Err(Trouble::Mounted)) {
+                return overwrite(change.target, after);
+            }
+            renamed?;
+        }
+    }
+    sync_folder(folder).map_err(|error| Trouble::at("fsync", &error))
+}
+
+/// What stands there, if it is what was planned with.
+fn compare(change: &Change<'_>) -> Result<Option<Existing>, Trouble> {
+    if resolve(change.path)? != change.target {
+        return Err(Trouble::Changed);
+    }
+    let existing = target::read(change.target)?;
+    if existing.as_ref().map(|file| file.content.as_slice()) != change.before {
+        return Err(Trouble::Changed);
+    }
+    Ok(existing)
+}
+
+enum Failure {
+    Content(io::Error),
+    Attributes(io::Error),
+}
+
+fn write_temporary(change: &Change<'_>, content: &[u8], wanted: Option<&Attributes>) -> Result<(), Failure> {
+    let mut file = create(change.temporary).map_err(Failure::Content)?;
+    write_all(&mut file, content).map_err(Failure::Content)?;
+    match (wanted, change.new) {
+        (Some(attributes), _) => attributes.give_to(&file).map_err(Failure::Attributes)?,
+        (None, New::Mode(mode)) => {
+            if let Some((uid, gid)) = change.owners.of_new_file(folder_of(change.target)) {
+                let (uid, gid) = (rustix::fs::Uid::from_raw(uid), rustix::fs::Gid::from_raw(gid));
+                rustix::fs::fchown(&file, Some(uid), Some(gid)).map_err(|error| Failure::Attributes(error.into()))?;
+            }
+            set_mode(&file, mode).map_err(Failure::Content)?;
+        }
+        (None, New::As(_)) => {}
+    }
+    sync(&file).map_err(Failure::Content)
+}
+
+fn rename(change: &Change<'_>, replaces: bool) -> Result<(), Trouble> {
+    fault::point("rename").map_err(|error| Trouble::at("rename", &error))?;
+    let here = rustix::fs::CWD;
+    if !replaces {
+        // Whoever makes the file at this moment keeps it. Not every file system can do that.
+        match rustix::fs::renameat_with(here, change.temporary, here, change.target, RenameFlags::NOREPLACE) {
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
+            Err(Errno::EXIST) => return Err(Trouble::Changed),
+            result => return result.map_err(|error| refused("rename", &error.into())),
+        }
+    }
+    std::fs::rename(change.temporary, change.target).map_err(|error| refused("rename", &error))
+}
+
+/// The names behind what the kernel says of a rename or a removal.
+fn refused(step: &'static str, error: &io::Error) -> Trouble {
+    match error.raw_os_error().map(Errno::from_raw_os_error) {
+        Some(Errno::BUSY) => Trouble::Mounted,
+        Some(Errno::PERM) => Trouble::Immutable,
+        _ => Trouble::at(step, error),
+    }
+}
+
+/// Writes over the content, keeping the inode. Front to back, so that what an interruption leaves is the new content's
+/// beginning and the old one's rest: [`is_torn`] knows it again.
+///
+/// # Errors
+/// The content may be a part of both.
+fn overwrite(target: &Path, content: &[u8]) -> Result<(), Trouble> {
+    let failed = |step| move |error: io::Error| Trouble::at(step, &error);
+    let file = OpenOptions::new().write(true).open(target).map_err(failed("open"))?;
+    let size = u64::try_from(content.len()).unwrap_or(u64::MAX);
+    // A full disk is better found before the first byte. Not every file system can tell.
+    fault::point("fallocate").map_err(failed("write"))?;
+    if size > 0 && rustix::fs::fallocate(&file, FallocateFlags::KEEP_SIZE, 0, size) == Err(Errno::NOSPC) {
+        return Err(Trouble::at("write", &Errno::NOSPC.into()));
+    }
+    #[cfg(test)]
+    if fault::point("half a write").is_err() {
+        let _ = file.write_all_at(&content[..content.len() / 2], 0);
+        return Err(Trouble::Failed { step: "write", error: "half of it".to_owned() });
+    }
+    fault::point("pwrite").and_then(|()| file.write_all_at(content, 0)).map_err(failed("write"))?;
+    fault::point("ftruncate").and_then(|()| file.set_len(size)).map_err(failed("truncate"))?;
+    sync(&file).map_err(failed("fsync"))
+}
+
+/// Whether `current` is what an interrupted overwriting of `before` by `after` leaves.
+#[must_use]
+pub fn is_torn(current: &[u8], before: &[u8], after: &[u8]) -> bool {
+    // If any division into beginning and rest fits, the longest beginning does.
+    let common = current.iter().zip(after).take_while(|(one, other)| one == other).count();
+    let rest = before.get(common..).unwrap_or_default();
+    current[common..] == *rest
+}
+
+/// Replaces the content of `path`, keeping symlinks and the target's attributes; a new file gets `mode`, missing folders are
+/// made. Without comparison: for files that only we write.
 ///
 /// # Errors
 /// The chain of links loops, or the target's folder cannot be written: the file is as it was.
 pub fn replace(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
-    let target = resolve(path)?;
-    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let target = resolve(path).map_err(io::Error::other)?;
+    let folder = folder_of(&target);
     super::create_private_folder(folder)?;
-    let mode = match fs::metadata(&target) {
-        Ok(metadata) => metadata.permissions().mode() & 0o7777,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => mode,
-        Err(error) => return Err(error),
-    };
-    let name = target.file_name().unwrap_or_default().to_string_lossy();
-    let temporary = folder.join(format!(".{name}.{}.tmp", std::process::id()));
-    let written = write(&temporary, content, mode).and_then(|()| fs::rename(&temporary, &target));
-    if let Err(error) = written {
-        let _ = std::fs::remove_file(&temporary);
-        return Err(error);
+    let temporary = temporary(&target, &std::process::id().to_string());
+    let existing = target::read(&target).map_err(io::Error::other)?;
+    // Of a process that had this number and was killed.
+    drop_temporary(&temporary);
+    let written = create(&temporary).and_then(|mut file| {
+        write_all(&mut file, content)?;
+        existing.map_or_else(|| set_mode(&file, mode), |existing| existing.attributes.give_to(&file))?;
+        sync(&file)?;
+        fault::point("rename")?;
+        std::fs::rename(&temporary, &target)
+    });
+    if written.is_err() {
+        drop_temporary(&temporary);
     }
-    // The rename itself must survive a power cut.
-    fs::File::open(folder)?.sync_all()
+    written?;
+    sync_folder(folder)
 }
 
-fn write(temporary: &Path, content: &[u8], mode: u32) -> io::Result<()> {
-    let mut file = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(temporary)?;
-    file.write_all(content)?;
-    file.set_permissions(PermissionsExt::from_mode(mode))?;
+/// A new private file, durable with [`sync_folder`].
+///
+/// # Errors
+/// It is there already, or cannot be written.
+pub fn write_new(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut file = create(path)?;
+    write_all(&mut file, content)?;
+    sync(&file)
+}
+
+/// Makes names in a folder durable.
+///
+/// # Errors
+/// As open and fsync.
+pub fn sync_folder(folder: &Path) -> io::Result<()> {
+    fault::point("fsync folder")?;
+    File::open(folder)?.sync_all()
+}
+
+/// The name beside `target` under which its next content is written: `.NAME.an-ID`.
+#[must_use]
+pub fn temporary(target: &Path, id: &str) -> PathBuf {
+    let mut name = std::ffi::OsString::from(".");
+    name.push(target.file_name().unwrap_or_default());
+    name.push(format!(".an-{id}"));
+    target.with_file_name(name)
+}
+
+fn create(path: &Path) -> io::Result<File> {
+    fault::point("create")?;
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+}
+
+fn write_all(file: &mut File, content: &[u8]) -> io::Result<()> {
+    fault::point("write")?;
+    file.write_all(content)
+}
+
+fn set_mode(file: &File, mode: u32) -> io::Result<()> {
+    fault::point("fchmod")?;
+    file.set_permissions(PermissionsExt::from_mode(mode))
+}
+
+fn sync(file: &File) -> io::Result<()> {
+    fault::point("fsync")?;
     file.sync_all()
 }
 
-/// Follows symlinks, relative and dangling ones too, to the file that is meant.
-fn resolve(path: &Path) -> io::Result<PathBuf> {
-    let mut target = path.to_owned();
-    for _ in 0..MOST_LINKS {
-        match fs::read_link(&target) {
-            Ok(link) => target = target.parent().unwrap_or(Path::new("")).join(link),
-            // Not a link, or nothing there yet.
-            Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::NotFound) => return Ok(target),
-            Err(error) => return Err(error),
-        }
+fn drop_temporary(path: &Path) {
+    if fault::point("unlink").is_ok() {
+        let _ = std::fs::remove_file(path);
     }
-    Err(io::Error::other(format!("too many symbolic links: {}", path.display())))
+}
+
+fn folder_of(target: &Path) -> &Path {
+    target.parent().unwrap_or(Path::new("/"))
 }
 
 #[cfg(test)]
@@ -91,5 +303,17 @@ mod tests {
         let link = home.path().join("loop");
         symlink("loop", &link).expect("link");
         assert!(replace(&link, b"x", 0o600).is_err());
+    }
+
+    #[test]
+    fn an_interrupted_overwriting_is_known_again() {
+        let (before, after) = (b"{\"a\": 1}\n", b"{\"a\": 1, \"hooks\": {}}\n");
+        for (common, current) in (0..=after.len()).map(|at| (at, [&after[..at], before.get(at..).unwrap_or_default()].concat())) {
+            assert!(is_torn(&current, before, after), "{common}");
+        }
+        // Shrinking: everything written, not yet cut.
+        assert!(is_torn(b"{}\n\": 1}\n", before, b"{}\n"));
+        assert!(!is_torn(b"{\"a\": 2}\n", before, after));
+        assert!(!is_torn(b"", before, after));
     }
 }

@@ -1,8 +1,13 @@
-//! The only writer of files: private folders and files of our own, appends, whole-file replacement through symlinks, locks.
-//! Knows nothing of what the files mean.
+//! The only writer of files: private folders and files of our own, appends, whole-file replacement through symlinks, refusals by
+//! name, locks. Knows nothing of what the files mean.
 
 mod atomic;
+mod attributes;
+pub(crate) mod fault;
 mod lock;
+mod resolve;
+mod target;
+mod trouble;
 
 use std::fs::{DirBuilder, File};
 use std::io::{self, Read, Write};
@@ -11,8 +16,12 @@ use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
 
-pub use atomic::replace;
-pub use lock::Lock;
+pub use atomic::{Change, New, change, is_torn, replace, sync_folder, temporary, write_new};
+pub use attributes::Attributes;
+pub use lock::{Busy, Lock};
+pub use resolve::resolve;
+pub use target::{Existing, Owners, Target, look};
+pub use trouble::Trouble;
 
 /// Creates a folder of our own, mode 0700, and up to three missing ones above it: `~/.local/state` is made, a HOME that does
 /// not exist is not. An existing folder stays as it is.
@@ -33,6 +42,62 @@ fn create_folders(path: &Path, missing_above: usize) -> io::Result<()> {
         }
         result => result,
     }
+}
+
+/// Creates one folder for a file of a person, and makes its name durable. An existing one stays as it is. Mode 0700; owned as the
+/// folder above where root works in another one's home.
+///
+/// # Errors
+/// As `mkdir`, chown and fsync.
+pub fn create_folder(path: &Path, owners: Owners) -> io::Result<()> {
+    let above = path.parent().unwrap_or(Path::new("/"));
+    fault::point("mkdir")?;
+    match DirBuilder::new().mode(0o700).create(path) {
+        Ok(()) => {
+            if let Some((uid, gid)) = owners.of_new_file(above) {
+                std::os::unix::fs::chown(path, Some(uid), Some(gid))?;
+            }
+            sync_folder(above)
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Removes a folder if there is nothing in it; whether it is gone.
+///
+/// # Errors
+/// As `rmdir` and fsync, other than for a folder that is in use.
+pub fn remove_folder_if_empty(path: &Path) -> io::Result<bool> {
+    fault::point("rmdir")?;
+    match std::fs::remove_dir(path) {
+        Ok(()) => sync_folder(path.parent().unwrap_or(Path::new("/"))).map(|()| true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
+        Err(error) if matches!(error.kind(), io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::ResourceBusy) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Removes a file; one that is not there is no error.
+///
+/// # Errors
+/// As `unlink`.
+pub fn remove_if_there(path: &Path) -> io::Result<()> {
+    fault::point("unlink")?;
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Renames within a file system and makes it durable.
+///
+/// # Errors
+/// As `rename` and fsync of the target's folder.
+pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    fault::point("rename")?;
+    std::fs::rename(from, to)?;
+    sync_folder(to.parent().unwrap_or(Path::new("/")))
 }
 
 /// Appends in one write, which is never mixed with that of another process. Returns the size after it, in bytes.

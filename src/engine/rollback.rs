@@ -1,0 +1,180 @@
+//! Undoing committed transactions, by the same ladder as uninstalling: exact bytes where nobody wrote since, else our edit turned
+//! back in what stands there now, else a conflict. A rollback is a transaction like any other, and can be undone.
+
+use std::path::PathBuf;
+
+use super::effect::{Effect, Registry, revive};
+use super::journal::{Intended, Journal, Kind, Step};
+use super::plan::{Conflict, FileChange, Plan, Unchanged, edit, plain_refusal};
+use super::receipt::{Receipt, Receipts};
+use super::store::{Store, hash};
+use super::{Memory, take, without_ours};
+use crate::claim::{Claim, Content};
+use crate::error::Error;
+use crate::files::{self, Attributes};
+
+/// Mode of a file that comes back where its own is not known.
+const PRIVATE: u32 = 0o600;
+
+/// What it takes to undo the newest committed transaction, or all down to `id` and that one too. `claims` tell in which format a
+/// file is where it was edited since; a file without a claim is then not judged by its format.
+///
+/// # Errors
+/// There is no such transaction, or a backup is lost. No transaction at all and no `id`: an empty plan.
+pub fn rollback_plan(store: &Store, claims: &[Claim], registry: &Registry, id: Option<&str>) -> Result<Plan, Error> {
+    let mut plan = Plan::new(Kind::Rollback);
+    let journals: Vec<_> = store.journals().into_iter().filter(|(_, state)| state.is_committed()).map(|(journal, _)| journal).collect();
+    let first = match id {
+        None if journals.is_empty() => return Ok(plan),
+        None => journals.len() - 1,
+        Some(id) => journals
+            .iter()
+            .position(|journal| journal.id == id)
+            .ok_or_else(|| Error::new(format!("no transaction {id}")).hint("`agent-notify history` lists those that can be undone"))?,
+    };
+    let undone = &journals[first..];
+    let receipts = store.receipts();
+    let mut files: Vec<Undoing> = Vec::new();
+    for journal in undone.iter().rev() {
+        let effects: Vec<_> = journal.effects.iter().filter_map(|intended| revive(intended, store, registry)).collect();
+        for step in journal.files() {
+            let index = match files.iter().position(|file| file.step.target == step.target) {
+                Some(index) => index,
+                None => {
+                    files.push(Undoing::new(step)?);
+                    files.len() - 1
+                }
+            };
+            let claim = claims.iter().find(|claim| claim.owner == step.owner && claim.path == step.path);
+            let receipt = receipts.get(&step.owner, &step.path);
+            files[index].undo(store, step, &effects, claim.map(|claim| &claim.content), receipt)?;
+        }
+        // Newest first, each the other way round.
+        let back = journal.effects.iter().rev().map(|intended| Intended { reversed: !intended.reversed, ..intended.clone() });
+        plan.effects.extend(back.filter_map(|intended| revive(&intended, store, registry)));
+    }
+    for file in files {
+        file.into_plan(&mut plan);
+    }
+    // Of the oldest one that changed them: its time is what all goes back to.
+    if let Some(step) = undone.iter().find_map(Journal::receipts) {
+        let old = step.before.as_ref().map(|before| store.backup(&before.hash).ok_or_else(|| lost(step))).transpose()?;
+        plan.receipts = Some(old.map(|bytes| Receipts::read(&bytes)).unwrap_or_default());
+    }
+    plan.undid = undone.first().map(|journal| journal.id.clone());
+    Ok(plan)
+}
+
+fn lost(step: &Step) -> Error {
+    Error::new("cannot be undone").path(&step.path).because("the backup is missing or damaged")
+}
+
+/// One file on its way back through several transactions.
+struct Undoing {
+    /// The newest one that touched it.
+    step: Step,
+    /// On the disk.
+    before: Option<Vec<u8>>,
+    now: Option<Vec<u8>>,
+    attributes: Option<Attributes>,
+    emptied: Vec<PathBuf>,
+    conflict: bool,
+}
+
+impl Undoing {
+    fn new(step: &Step) -> Result<Self, Error> {
+        let refused =
+            |trouble: files::Trouble| Error::new("cannot be undone").path(&step.path).because(trouble.to_string()).hint(trouble.hint());
+        let target = files::look(&step.path).map_err(refused)?;
+        let before = target.content().map(<[u8]>::to_vec);
+        Ok(Self { step: step.clone(), now: before.clone(), before, attributes: None, emptied: Vec::new(), conflict: false })
+    }
+
+    /// One transaction back.
+    fn undo(
+        &mut self,
+        store: &Store,
+        step: &Step,
+        effects: &[Box<dyn Effect>],
+        content: Option<&Content>,
+        receipt: Option<&Receipt>,
+    ) -> Result<(), Error> {
+        let before = step.before.as_ref().map(|before| store.backup(&before.hash).ok_or_else(|| lost(step))).transpose()?;
+        let found = self.now.as_deref().map(hash);
+        let removed_later = || found.is_none() && effects.iter().any(|effect| effect.removes() == Some(&step.path));
+        if found == step.after || removed_later() {
+            self.now = before;
+        } else if self.now != before {
+            let after = step.after.as_deref().and_then(|hash| store.backup(hash));
+            match ladder(self.now.as_deref(), before.as_deref(), after.as_deref(), content, receipt) {
+                Some(content) => self.now = content,
+                None => self.conflict = true,
+            }
+        }
+        if self.now.is_none() {
+            self.emptied.extend(step.folders.iter().cloned());
+        } else {
+            self.emptied.clear();
+        }
+        self.attributes = step.before.as_ref().map(|before| before.attributes.clone());
+        Ok(())
+    }
+
+    fn into_plan(self, plan: &mut Plan) {
+        let (owner, path) = (self.step.owner, self.step.path);
+        if self.conflict {
+            let refusal = plain_refusal(
+                "it was edited since in a way that cannot be kept",
+                "undo your edit, or edit the file by hand: `agent-notify uninstall` takes only our entries out",
+            );
+            plan.conflicts.push(Conflict { owner, path, refusal });
+        } else if self.now == self.before {
+            plan.unchanged.push(Unchanged { owner, path });
+        } else {
+            plan.changes.push(FileChange {
+                attributes: self.attributes,
+                emptied: self.emptied,
+                ..FileChange::plain(&owner, &path, self.before, self.now, PRIVATE)
+            });
+        }
+    }
+}
+
+/// What the file is without the step, where somebody wrote it since; the outer `None` = not without loss.
+fn ladder(
+    now: Option<&[u8]>,
+    before: Option<&[u8]>,
+    after: Option<&[u8]>,
+    content: Option<&Content>,
+    receipt: Option<&Receipt>,
+) -> Option<Option<Vec<u8>>> {
+    // Removed by the person, or removed by us and made anew by the person: there is nothing to turn back in.
+    let (now, after) = (now?, after?);
+    let edit = edit(before.unwrap_or_default(), after);
+    if let Some(before) = before {
+        let reversed = edit.as_ref().and_then(|edit| edit.reverse_in(std::str::from_utf8(now).ok()?));
+        if let Some(reversed) = reversed.map(String::into_bytes) {
+            let ours = |bytes: &[u8]| content.map(|content| without_ours(content, bytes));
+            // Still a file of its format, where there is a format to ask.
+            if matches!((ours(now), ours(&reversed)), (None, _) | (_, None) | (Some(Ok(_)), Some(Ok(_)))) {
+                return Some(Some(reversed));
+            }
+        }
+        let had_ours =
+            content.and_then(|content| without_ours(content, before).ok()).is_some_and(|without| without.as_deref() != Some(before));
+        if had_ours {
+            // An upgrade, say: taking everything out would be more than this step put in.
+            return None;
+        }
+    }
+    let memory = Memory {
+        base: before.map(<[u8]>::to_vec),
+        absent: before.is_none(),
+        written: Some(after.to_vec()),
+        edit,
+        created: receipt.map(|receipt| receipt.created.clone()).unwrap_or_default(),
+        replaced: receipt.map(|receipt| receipt.replaced.clone()).unwrap_or_default(),
+    };
+    let taken = take(content?, now, &memory).ok()?;
+    (taken.content.as_deref() != Some(now)).then_some(taken.content)
+}

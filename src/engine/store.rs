@@ -1,0 +1,202 @@
+//! The state folder of the installer: `$XDG_STATE_HOME/agent-notify/install/`, folders 0700, files 0600. Holds
+//! `lock`, `receipts.json`, `originals.json`, `backups/SHA256`, `txn/ID/{journal.json, committed, finished, aborted}`.
+//! Knows where things are, not when they are written.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use super::journal::{Journal, State};
+use super::receipt::Receipts;
+use crate::environment::Env;
+use crate::files::{self, Owners};
+
+/// Mode of every file in here.
+const PRIVATE: u32 = 0o600;
+/// Transactions that are kept.
+const KEPT: usize = 10;
+
+/// Where the installer remembers; costs nothing until something is asked for.
+#[derive(Clone, Debug)]
+pub struct Store {
+    folder: PathBuf,
+    owners: Owners,
+}
+
+/// For every file the hash of its very first content, `None` where there was no file.
+type Originals = BTreeMap<PathBuf, Option<String>>;
+
+impl Store {
+    /// `None` without HOME and XDG_STATE_HOME.
+    #[must_use]
+    pub fn of(env: &Env) -> Option<Self> {
+        Some(Self::new(env.state_folder()?.join("install"), env.home().as_deref()))
+    }
+
+    /// `folder` is the `install` folder itself; `home` decides whose files root may write.
+    #[must_use]
+    pub fn new(folder: PathBuf, home: Option<&Path>) -> Self {
+        Self { folder, owners: Owners::of(home) }
+    }
+
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    #[must_use]
+    pub const fn owners(&self) -> Owners {
+        self.owners
+    }
+
+    pub(super) fn transactions(&self) -> PathBuf {
+        self.folder.join("txn")
+    }
+
+    pub(super) fn transaction(&self, id: &str) -> PathBuf {
+        self.transactions().join(id)
+    }
+
+    pub(super) fn receipts_path(&self) -> PathBuf {
+        self.folder.join("receipts.json")
+    }
+
+    fn backups(&self) -> PathBuf {
+        self.folder.join("backups")
+    }
+
+    /// Makes the folders.
+    pub(super) fn prepare(&self) -> io::Result<()> {
+        [self.transactions(), self.backups()].iter().try_for_each(|folder| files::create_private_folder(folder))
+    }
+
+    /// What was installed so far; nothing where the file is missing or damaged: uninstalling then goes by what the files hold.
+    #[must_use]
+    pub fn receipts(&self) -> Receipts {
+        std::fs::read(self.receipts_path()).map(|bytes| Receipts::read(&bytes)).unwrap_or_default()
+    }
+
+    /// Keeps bytes under their hash, durable once [`Store::sync_backups`] has returned. Returns the hash.
+    pub(super) fn keep(&self, content: &[u8]) -> io::Result<String> {
+        let hash = hash(content);
+        if self.backup(&hash).is_none() {
+            let path = self.backups().join(&hash);
+            let temporary = files::temporary(&path, "new");
+            // Left by a process that was killed: whoever holds the lock is alone here.
+            files::remove_if_there(&temporary)?;
+            files::write_new(&temporary, content)?;
+            files::rename(&temporary, &path)?;
+        }
+        Ok(hash)
+    }
+
+    pub(super) fn sync_backups(&self) -> io::Result<()> {
+        files::sync_folder(&self.backups())
+    }
+
+    /// Kept bytes; `None` if they are missing or damaged.
+    #[must_use]
+    pub fn backup(&self, wanted: &str) -> Option<Vec<u8>> {
+        // A name out of a damaged journal must not lead anywhere else.
+        let plain = wanted.len() == 64 && wanted.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let content = std::fs::read(self.backups().join(plain.then_some(wanted)?)).ok()?;
+        (hash(&content) == wanted).then_some(content)
+    }
+
+    /// Every transaction with a readable journal, oldest first.
+    #[must_use]
+    pub fn journals(&self) -> Vec<(Journal, State)> {
+        let Ok(entries) = std::fs::read_dir(self.transactions()) else { return Vec::new() };
+        let mut names: Vec<_> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+        names.sort();
+        names
+            .into_iter()
+            .filter(|name| !is_unfinished_name(name))
+            .filter_map(|name| {
+                let folder = self.transaction(&name);
+                let journal = Journal::read(&folder).filter(|journal| journal.id == name)?;
+                Some((journal, State::of(&folder)))
+            })
+            .collect()
+    }
+
+    /// Leaves a mark in a transaction's folder; durable when it returns.
+    pub(super) fn mark(&self, id: &str, mark: &str, text: &str) -> io::Result<()> {
+        files::replace(&self.transaction(id).join(mark), text.as_bytes(), PRIVATE)
+    }
+
+    /// Removes what killed processes left among our own files: half-written journals, temporary files. Only under the lock.
+    pub(super) fn sweep(&self) {
+        for name in names(&self.transactions()).filter(|name| is_unfinished_name(name)) {
+            let _ = std::fs::remove_dir_all(self.transactions().join(name));
+        }
+        let transactions: Vec<_> = names(&self.transactions()).map(|name| self.transactions().join(name)).collect();
+        for folder in transactions.iter().chain([&self.folder, &self.backups()]) {
+            for name in names(folder).filter(|name| name.starts_with('.') && name.contains(".an-")) {
+                let _ = files::remove_if_there(&folder.join(name));
+            }
+        }
+    }
+
+    /// Forgets all but the newest transactions, and backups that nothing refers to. The first content of every file stays.
+    /// Nothing depends on it: errors leave more than needed.
+    pub(super) fn prune(&self) {
+        let journals = self.journals();
+        let Some(originals) = self.note_originals(&journals) else { return };
+        let old = journals.len().saturating_sub(KEPT);
+        for (journal, _) in journals[..old].iter().filter(|(_, state)| state.is_settled()) {
+            // Under a name that `sweep` removes, so that half a removal is never taken for a transaction.
+            let away = self.transactions().join(format!("{}.tmp", journal.id));
+            if files::rename(&self.transaction(&journal.id), &away).is_ok() {
+                let _ = std::fs::remove_dir_all(&away);
+            }
+        }
+        let mut wanted: BTreeSet<String> = originals.into_values().flatten().collect();
+        wanted.extend(self.receipts().files.into_iter().flat_map(|receipt| [receipt.base, Some(receipt.written)]).flatten());
+        for (journal, _) in self.journals() {
+            wanted.extend(journal.steps.into_iter().flat_map(|step| [step.before.map(|before| before.hash), step.after]).flatten());
+        }
+        for name in names(&self.backups()).filter(|name| !wanted.contains(name)) {
+            let _ = files::remove_if_there(&self.backups().join(name));
+        }
+    }
+
+    /// Writes down first contents that are not known yet; `None` if that failed, and nothing may be forgotten then.
+    fn note_originals(&self, journals: &[(Journal, State)]) -> Option<Originals> {
+        let path = self.folder.join("originals.json");
+        let bytes = std::fs::read(&path).unwrap_or_default();
+        let known: Originals = serde_json::from_slice(&bytes).unwrap_or_default();
+        let mut all = known.clone();
+        let steps = journals.iter().filter(|(_, state)| state.is_committed()).flat_map(|(journal, _)| journal.files());
+        for step in steps {
+            all.entry(step.path.clone()).or_insert_with(|| step.before.as_ref().map(|before| before.hash.clone()));
+        }
+        if all != known {
+            files::replace(&path, serde_json::to_string_pretty(&all).ok()?.as_bytes(), PRIVATE).ok()?;
+        }
+        Some(all)
+    }
+}
+
+/// A journal that is being written, or a transaction that is being removed.
+fn is_unfinished_name(name: &str) -> bool {
+    name.ends_with(".tmp")
+}
+
+fn names(folder: &Path) -> impl Iterator<Item = String> {
+    std::fs::read_dir(folder).into_iter().flatten().filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+}
+
+/// SHA-256 in lower hexadecimal.
+#[must_use]
+pub fn hash(content: &[u8]) -> String {
+    use std::fmt::Write;
+    let mut text = String::with_capacity(64);
+    for byte in Sha256::digest(content) {
+        // Writing to a String does not fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}

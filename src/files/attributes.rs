@@ -1,0 +1,74 @@
+//! What a file has beside its content: mode, owner, extended attributes (an ACL is one of them).
+
+use std::fs::{File, Permissions};
+use std::io;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
+use rustix::fs::{Gid, Uid, XattrFlags};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+
+use super::fault;
+
+/// To be kept when a file is replaced, and given back when a removed one returns.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct Attributes {
+    /// The twelve bits.
+    pub mode: u32,
+    pub uid: u32,
+    pub gid: u32,
+    /// Name and value.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extended: Vec<(String, Vec<u8>)>,
+}
+
+/// The extended attributes; none where the file system has none. Names that are not UTF-8 are left out.
+pub(super) fn extended(file: &File) -> Vec<(String, Vec<u8>)> {
+    let Ok(size) = rustix::fs::flistxattr(file, &mut [0_u8; 0][..]) else { return Vec::new() };
+    let mut names = vec![0; size];
+    let Ok(size) = rustix::fs::flistxattr(file, &mut names[..]) else { return Vec::new() };
+    let names = names[..size].split(|byte| *byte == 0).filter_map(|name| std::str::from_utf8(name).ok()).filter(|name| !name.is_empty());
+    names.filter_map(|name| Some((name.to_owned(), value(file, name)?))).collect()
+}
+
+fn value(file: &File, name: &str) -> Option<Vec<u8>> {
+    let size = rustix::fs::fgetxattr(file, name, &mut [0_u8; 0][..]).ok()?;
+    let mut value = vec![0; size];
+    let size = rustix::fs::fgetxattr(file, name, &mut value[..]).ok()?;
+    value.truncate(size);
+    Some(value)
+}
+
+impl Attributes {
+    /// Gives a new file these attributes, and none beside them: a folder's default ACL must not show in a replaced file.
+    ///
+    /// # Errors
+    /// The user may not set one of them (a group without membership, a trusted attribute).
+    pub(super) fn give_to(&self, file: &File) -> io::Result<()> {
+        let found = file.metadata()?;
+        // Owner first: it clears set-id bits. Mode before the ACL: it would change the ACL's mask.
+        if (found.uid(), found.gid()) != (self.uid, self.gid) {
+            fault::point("fchown")?;
+            rustix::fs::fchown(file, Some(Uid::from_raw(self.uid)), Some(Gid::from_raw(self.gid)))?;
+        }
+        fault::point("fchmod")?;
+        file.set_permissions(Permissions::from_mode(self.mode))?;
+        let present = extended(file);
+        for (name, _) in present.iter().filter(|(name, _)| !self.extended.iter().any(|(wanted, _)| wanted == name)) {
+            tolerate(name, rustix::fs::fremovexattr(file, name.as_str()))?;
+        }
+        for wanted in self.extended.iter().filter(|wanted| !present.contains(wanted)) {
+            fault::point("fsetxattr")?;
+            tolerate(&wanted.0, rustix::fs::fsetxattr(file, wanted.0.as_str(), &wanted.1, XattrFlags::empty()))?;
+        }
+        Ok(())
+    }
+}
+
+/// Labels of a security module are given by its policy, to the new file as to the old one, and are not ours to set.
+fn tolerate(name: &str, result: rustix::io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(Errno::PERM | Errno::ACCESS | Errno::NOTSUP) if name.starts_with("security.") => Ok(()),
+        result => Ok(result?),
+    }
+}
