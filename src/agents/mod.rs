@@ -103,6 +103,11 @@ pub fn find(name: &str) -> Option<&'static dyn Agent> {
     AGENTS.into_iter().find(|agent| agent.id().eq_ignore_ascii_case(name))
 }
 
+/// Every agent, in the order in which people see them.
+pub fn all() -> impl Iterator<Item = &'static dyn Agent> {
+    AGENTS.into_iter()
+}
+
 /// The names that [`find`] knows.
 pub fn names() -> impl Iterator<Item = &'static str> {
     AGENTS.iter().map(|agent| agent.id())

@@ -1,0 +1,177 @@
+//! From what the person asked for to the claims: which agents are on the host, what each wants in its files, which program the
+//! entries call, and what the person should know about all that.
+
+use std::path::{Path, PathBuf};
+
+use super::{project, target};
+use crate::agents::{self, Agent, Command, Request, Scope};
+use crate::claim::{Claim, Content, Hooks, Whole};
+use crate::config::{self, Config};
+use crate::engine::{Conflict, Receipts, Refusal};
+use crate::environment::Env;
+use crate::error::Error;
+use crate::state::{State, VersionCache};
+
+/// Owner of the configuration file.
+pub const CONFIG: &str = "config";
+/// Owner of the program itself.
+pub const BINARY: &str = "binary";
+/// Mode of a configuration that is made: it may hold secrets one day.
+const PRIVATE: u32 = 0o600;
+
+/// What the person asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Choice {
+    /// Ids of agents; empty = all that are on the host.
+    pub agents: Vec<&'static str>,
+    /// The project's files instead of the person's own.
+    pub project: bool,
+    /// `--command TEXT`.
+    pub command: Option<String>,
+    /// The agents' own notifications stay as they are.
+    pub keep_builtin: bool,
+    /// An agent may be started to tell its version.
+    pub may_start: bool,
+}
+
+/// What came together.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    pub claims: Vec<Claim>,
+    /// For the person; may quote paths.
+    pub notes: Vec<String>,
+    /// Labels of agents that were left out, with the reason.
+    pub skipped: Vec<(&'static str, &'static str)>,
+    /// Agents that cannot be served at all: like any conflict they stop everything.
+    pub conflicts: Vec<Conflict>,
+}
+
+/// For `install`.
+///
+/// # Errors
+/// The program cannot stand in a hook, or the project's files lead out of the project.
+pub fn for_install(choice: &Choice, env: &Env, config: &Config) -> Result<Gathered, Error> {
+    let running = std::env::current_exe()
+        .map_err(|error| Error::new("the running program is not known").because(error.to_string()).hint("run it by its path"))?;
+    let placement = target::placement(env, &running)?;
+    let command = match &choice.command {
+        Some(text) => Command::verbatim(text)?,
+        None => Command::of_program(placement.program())?,
+    };
+    let scope = scope(choice)?;
+    let mut gathered = Gathered::default();
+    ask_agents(choice, env, config, &command, &scope, &mut gathered);
+    if let Scope::Project(root) = &scope {
+        for claim in &gathered.claims {
+            project::check_inside(root, &claim.path)?;
+            if project::is_tracked(env, root, &claim.path) == Some(true) {
+                gathered.notes.push(format!("{} is tracked by git: the entry names a path of this host", claim.path.display()));
+            }
+        }
+    }
+    if gathered.claims.is_empty() && gathered.conflicts.is_empty() {
+        return Ok(gathered);
+    }
+    if choice.command.is_none() {
+        gathered.notes.extend(target::dotfiles_hint(&gathered.claims).filter(|_| scope == Scope::User));
+    }
+    gathered.notes.extend(target::path_hint(env, &placement));
+    gathered.claims.extend(placement.claim()?);
+    gathered.claims.extend(config_claim(env));
+    Ok(gathered)
+}
+
+/// For `uninstall`: everything that an agent may have, and everything that was written down. `purge`: the configuration and the
+/// program, too.
+#[must_use]
+pub fn for_uninstall(choice: &Choice, env: &Env, config: &Config, receipts: &Receipts, purge: bool) -> Gathered {
+    let mut gathered = Gathered::default();
+    // Any program will do: entries are recognised by its name.
+    if let Ok(command) = Command::verbatim("agent-notify") {
+        let scope = scope(choice).unwrap_or(Scope::User);
+        let every = Choice { keep_builtin: false, may_start: false, ..choice.clone() };
+        for agent in chosen(&every) {
+            let cache = VersionCache::of(&State::of(env));
+            let request =
+                Request { env, config, command: &command, scope: &scope, keep_builtin: false, may_start: false, cache: &cache };
+            if let Some(wanted) = agent.wanted(&request) {
+                gathered.claims.extend(wanted.claims);
+            }
+        }
+    }
+    let shapes = gathered.claims.clone();
+    for receipt in &receipts.files {
+        let known = gathered.claims.iter().any(|claim| claim.owner == receipt.owner && claim.path == receipt.path);
+        let like = shapes.iter().find(|claim| claim.owner == receipt.owner);
+        if let Some(like) = like.filter(|_| !known) {
+            gathered.claims.push(Claim { path: receipt.path.clone(), ..like.clone() });
+        }
+    }
+    for claim in &mut gathered.claims {
+        if let Content::Hooks(Hooks { entries, .. }) = &mut claim.content {
+            // None is wanted any more; the settings stay, to be taken back.
+            entries.clear();
+        }
+    }
+    if purge {
+        let ours = receipts.files.iter().filter(|receipt| [CONFIG, BINARY].contains(&receipt.owner.as_str()));
+        gathered.claims.extend(ours.map(|receipt| whole(if receipt.owner == CONFIG { CONFIG } else { BINARY }, &receipt.path)));
+        let path = env.config_folder().map(|folder| folder.join(config::FILE));
+        if let Some(path) = path.filter(|path| !gathered.claims.iter().any(|claim| claim.path == *path)) {
+            gathered.claims.push(whole(CONFIG, &path));
+        }
+    }
+    gathered
+}
+
+/// A file that goes as a whole, whatever it holds now.
+fn whole(owner: &'static str, path: &Path) -> Claim {
+    Claim { owner, path: path.to_owned(), content: Content::Whole(Whole { bytes: Vec::new(), mode: PRIVATE, mark: b"" }) }
+}
+
+/// Made where there is none; a person's own is never touched.
+fn config_claim(env: &Env) -> Option<Claim> {
+    let path = env.config_folder()?.join(config::FILE);
+    let bytes = config::template().into_bytes();
+    path.symlink_metadata().is_err().then(|| Claim { owner: CONFIG, path, content: Content::Whole(Whole { bytes, mode: PRIVATE, mark: b"" }) })
+}
+
+fn ask_agents(choice: &Choice, env: &Env, config: &Config, command: &Command, scope: &Scope, gathered: &mut Gathered) {
+    let cache = VersionCache::of(&State::of(env));
+    for agent in chosen(choice) {
+        if choice.agents.is_empty() && agent.presence(env).is_none() {
+            if agent.id() != "generic" {
+                gathered.skipped.push((agent.label(), "not on this host"));
+            }
+            continue;
+        }
+        let request =
+            Request { env, config, command, scope, keep_builtin: choice.keep_builtin, may_start: choice.may_start, cache: &cache };
+        match agent.wanted(&request) {
+            None => gathered.skipped.push((agent.label(), "this version cannot install for it yet")),
+            Some(wanted) => {
+                gathered.claims.extend(wanted.claims);
+                gathered.notes.extend(wanted.notes);
+                if let Some(error) = wanted.refusal {
+                    let path = error.path.clone().unwrap_or_else(|| PathBuf::from(agent.label()));
+                    let refusal = Refusal { what: error.to_string(), hint: error.hint, ..Refusal::default() };
+                    gathered.conflicts.push(Conflict { owner: agent.id().to_owned(), path, refusal });
+                }
+            }
+        }
+    }
+}
+
+fn chosen(choice: &Choice) -> impl Iterator<Item = &'static dyn Agent> {
+    let agents = choice.agents.clone();
+    agents::all().filter(move |agent| agents.is_empty() || agents.contains(&agent.id()))
+}
+
+fn scope(choice: &Choice) -> Result<Scope, Error> {
+    if !choice.project {
+        return Ok(Scope::User);
+    }
+    let folder = std::env::current_dir()
+        .map_err(|error| Error::new("the working folder is not there").because(error.to_string()).hint("change into the project"))?;
+    Ok(Scope::Project(project::root(&folder)))
+}
