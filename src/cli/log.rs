@@ -83,7 +83,7 @@ fn carrier(value: &Value) -> Option<String> {
 }
 
 /// UTC, to the second.
-fn timestamp(milliseconds: u64) -> String {
+pub(super) fn timestamp(milliseconds: u64) -> String {
     let since = (UNIX_EPOCH + Duration::from_millis(milliseconds)).duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let (days, second) = (since / 86_400, since % 86_400);
     let (year, month, day) = civil(i64::try_from(days).unwrap_or_default());

@@ -1,10 +1,14 @@
 //! The command line: clap types without logic, one file a command. The only place that prints.
 
+mod changes;
 mod config;
+mod history;
+mod install;
 mod log;
 mod output;
 mod self_update;
 mod send;
+mod status;
 mod test;
 
 use std::ffi::OsString;
@@ -17,6 +21,8 @@ use crate::environment::Env;
 
 /// Status codes (SPEC section 1).
 const FAILED: u8 = 1;
+const CONFLICT: u8 = 3;
+const INCOMPLETE: u8 = 4;
 const PENDING: u8 = 5;
 
 /// Desktop notifications from coding agents, through any depth of tmux and ssh.
@@ -38,6 +44,19 @@ enum Command {
     /// Entry point for agents: payload on stdin; always ends with status 0
     #[command(after_help = "Examples:\n  agent-notify hook claude < payload.json\n  agent-notify hook generic --agent Aider finished")]
     Hook(HookHelp),
+    /// Put the hooks in place: one transaction, reversible
+    #[command(
+        after_help = "Examples:\n  agent-notify install --all --dry-run\n  agent-notify install --claude --yes\n  agent-notify install --command '$HOME/.local/bin/agent-notify'"
+    )]
+    Install(install::Install),
+    /// Take the hooks out again; every other byte stays
+    Uninstall(install::Uninstall),
+    /// What is installed, and whether it is in order
+    Status(status::Arguments),
+    /// The transactions so far
+    History(history::History),
+    /// Undo the last transaction, or down to one
+    Rollback(history::Rollback),
     /// Send a notification from any script
     #[command(
         after_help = "Examples:\n  make; agent-notify send --title make --body \"finished with $?\"\n  agent-notify send --event input --agent deploy --body 'needs your password'"
@@ -85,6 +104,11 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     let env = Env::current();
     let result = match cli.command {
         Command::Hook(_) => Ok(ExitCode::SUCCESS),
+        Command::Install(arguments) => install::install(&arguments, &env),
+        Command::Uninstall(arguments) => install::uninstall(&arguments, &env),
+        Command::Status(arguments) => status::run(&arguments, &env),
+        Command::History(arguments) => history::history(&arguments, &env),
+        Command::Rollback(arguments) => history::rollback(&arguments, &env),
         Command::Send(arguments) => send::run(&arguments, &env),
         Command::Test(arguments) => test::run(&arguments, &env),
         Command::Log(arguments) => log::run(&arguments, &env),

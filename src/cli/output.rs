@@ -42,6 +42,16 @@ pub(super) fn error(error: &Error) {
     to_stderr(&format!("{ERROR}error:{ERROR:#} {}\n{hint}", visible(&error.to_string())));
 }
 
+/// Writes something worth knowing to stdout.
+pub(super) fn note(text: &str) {
+    to_stdout(&format!("  {HINT}note:{HINT:#} {}\n", visible(text)));
+}
+
+/// Writes a line that belongs to an error to stderr.
+pub(super) fn detail(text: &str) {
+    to_stderr(&format!("  {}\n", visible(text)));
+}
+
 /// Writes a warning to stderr.
 pub(super) fn warning(text: &str) {
     const WARNING: Style = AnsiColor::Yellow.on_default().bold();
