@@ -40,7 +40,8 @@ pub fn check_inside(root: &Path, path: &Path) -> Result<(), Error> {
 
 /// Where a path leads, links followed, whether or not there is something. `None` for a loop.
 pub(super) fn resolve(path: &Path) -> Option<PathBuf> {
-    resolve_within(path, &mut MOST_LINKS.clone())
+    let mut links = MOST_LINKS;
+    resolve_within(path, &mut links)
 }
 
 fn resolve_within(path: &Path, links: &mut usize) -> Option<PathBuf> {
@@ -115,12 +116,16 @@ mod tests {
         assert_eq!(check(".claude/settings.local.json"), Ok(()), "nothing there yet");
         let link = |target: &str, name: &str| symlink(target, root.join(name)).expect("a link");
         link("a", "inside");
+        link("chain/not-there", "chained");
+        link("second", "chain");
+        link("a", "second");
         link("../outside", "dangling");
         link("b/../../a/b/file", "a/dotted");
         link("/", "folder");
         link("loop", "loop");
         assert_eq!(check("inside/settings.json"), Ok(()));
         assert_eq!(check("a/dotted"), Ok(()));
+        assert_eq!(check("chained"), Ok(()));
         assert!(check("dangling").expect_err("outside").contains("out of the project"));
         assert!(check("folder/etc/x").expect_err("outside").contains("out of the project, to /etc/x"));
         assert!(check("../sibling").expect_err("outside").contains("out of the project"));

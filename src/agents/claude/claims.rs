@@ -78,7 +78,7 @@ pub(super) fn wanted(request: &Request) -> Wanted {
 }
 
 /// With the folder of managed settings, which lies outside of any home.
-fn wanted_below(managed: &Path, request: &Request) -> Wanted {
+pub(super) fn wanted_below(managed: &Path, request: &Request) -> Wanted {
     let user_file = folder(request.env).map(|folder| folder.join("settings.json"));
     let path = match request.scope {
         Scope::User => user_file.clone(),

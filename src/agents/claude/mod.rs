@@ -2,7 +2,11 @@
 //! before anything here is asked.
 
 mod claims;
+#[cfg(test)]
+mod installation_tests;
 mod settings;
+#[cfg(test)]
+mod test_host;
 
 use super::payload::{Json, Payload};
 use super::shape::{self, Dialect};
