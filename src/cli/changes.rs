@@ -124,7 +124,7 @@ impl Shown {
     pub(super) fn of(plan: &Plan, env: &Env) -> Self {
         let changes = plan.changes.iter().filter(|change| change.before != change.after);
         Self {
-            changes: changes.map(|change| (change.owner.clone(), short(&change.path, env), deed(change))).collect(),
+            changes: changes.map(|change| (change.owner.clone(), short(&change.path, env), deed(change, plan))).collect(),
             unchanged: plan.unchanged.iter().map(|same| (same.owner.clone(), short(&same.path, env))).collect(),
             notes: notes(plan, env),
             troubles: Vec::new(),
@@ -151,8 +151,10 @@ impl Shown {
     }
 }
 
-fn deed(change: &FileChange) -> &'static str {
+fn deed(change: &FileChange, plan: &Plan) -> &'static str {
     match (&change.before, &change.after) {
+        // Emptied first, for its agent to see.
+        _ if plan.effects.iter().any(|effect| effect.removes() == Some(&change.path)) => "removed",
         (None, _) => "created",
         (_, None) => "removed",
         _ => "changed",

@@ -1,7 +1,6 @@
 //! `install` and `uninstall`.
 
 use std::process::ExitCode;
-use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
@@ -126,10 +125,11 @@ pub(super) fn install(arguments: &Install, env: &Env) -> Result<ExitCode, Error>
     if look {
         tell_pending(&store, manner);
         let planned = make(&store, false)?;
+        let status = changes::only_look(&planned.plan, env, manner, arguments.check.then_some(PENDING));
         if !manner.json {
             say(&planned.notes, &planned.skipped);
         }
-        return Ok(changes::only_look(&planned.plan, env, manner, arguments.check.then_some(PENDING)));
+        return Ok(status);
     }
     // A no-op starts no agent: only where something is to be done its version is worth a start.
     let first = make(&store, false)?;
@@ -175,7 +175,7 @@ pub(super) fn uninstall(arguments: &Uninstall, env: &Env) -> Result<ExitCode, Er
     let choice = Choice { agents: arguments.which.agents(), ..Choice::default() };
     let make = |store: &Store| {
         let gathered = gather::for_uninstall(&choice, env, &config, &store.receipts(), arguments.purge);
-        Ok(plan::uninstall(&gathered.claims, store, pause()))
+        Ok(plan::uninstall(&gathered.claims, store, WATCH_PAUSE))
     };
     let manner = Manner { json: arguments.json, yes: arguments.yes };
     if arguments.dry_run {
@@ -204,23 +204,19 @@ pub(super) fn uninstall(arguments: &Uninstall, env: &Env) -> Result<ExitCode, Er
 
 /// What is remembered goes last: until then everything could be undone.
 fn purge(env: &Env) -> Result<(), Error> {
-    let folders = [env.state_folder(), env.config_folder()];
-    for folder in folders.into_iter().flatten() {
-        let removed =
-            if Some(&folder) == env.state_folder().as_ref() { std::fs::remove_dir_all(&folder) } else { std::fs::remove_dir(&folder) };
-        match removed {
-            Err(error) if !matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::DirectoryNotEmpty) => {
-                return Err(Error::new("not removed").path(folder).because(error.to_string()).hint("remove it by hand"));
-            }
-            _ => {}
+    let Some(state) = env.state_folder() else { return Ok(()) };
+    match std::fs::remove_dir_all(&state) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(Error::new("not removed").path(state).because(error.to_string()).hint("remove it by hand"));
         }
+        _ => {}
+    }
+    // Folders that may have been made for it, if nothing else is in them; a refusal means that something is.
+    let above: Vec<_> = state.ancestors().skip(1).take(2).filter(|folder| Some(*folder) != env.home().as_deref()).collect();
+    for folder in env.config_folder().iter().map(std::path::PathBuf::as_path).chain(above) {
+        let _ = std::fs::remove_dir(folder);
     }
     Ok(())
-}
-
-/// How long an agent gets to see its file emptied; tests do not wait.
-fn pause() -> Duration {
-    WATCH_PAUSE
 }
 
 fn say(notes: &[String], skipped: &[(&'static str, &'static str)]) {

@@ -125,7 +125,7 @@ pub(super) fn duration_text(duration: Duration) -> String {
     match milliseconds {
         0 => "0s".to_owned(),
         _ if milliseconds.is_multiple_of(3_600_000) => format!("{}h", milliseconds / 3_600_000),
-        _ if milliseconds.is_multiple_of(60_000) => format!("{}m", milliseconds / 60_000),
+        _ if milliseconds.is_multiple_of(60_000) && milliseconds > 60_000 => format!("{}m", milliseconds / 60_000),
         _ if milliseconds.is_multiple_of(1000) => format!("{}s", milliseconds / 1000),
         _ => format!("{milliseconds}ms"),
     }

@@ -69,7 +69,9 @@ impl Store {
 
     /// Makes the folders.
     pub(super) fn prepare(&self) -> io::Result<()> {
-        [self.transactions(), self.backups()].iter().try_for_each(|folder| files::create_private_folder(folder))
+        // One after the other: a folder far below a HOME that does not exist is not made.
+        let state = self.folder.parent().unwrap_or(&self.folder).to_owned();
+        [state, self.folder.clone(), self.transactions(), self.backups()].iter().try_for_each(|folder| files::create_private_folder(folder))
     }
 
     /// What was installed so far; nothing where the file is missing or damaged: uninstalling then goes by what the files hold.
