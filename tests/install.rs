@@ -3,7 +3,13 @@
 
 mod support;
 
+#[path = "install/conflicts.rs"]
+mod conflicts;
+#[path = "install/edits.rs"]
+mod edits;
 #[path = "install/fixtures.rs"]
 mod fixtures;
 #[path = "install/host.rs"]
 mod host;
+#[path = "install/places.rs"]
+mod places;

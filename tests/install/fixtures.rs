@@ -144,7 +144,8 @@ impl<'row> Case<'row> {
 
         host.uninstall();
         let after = folder().join(self.agent).join(file.replace(".json", ".after-uninstall.json"));
-        let wanted = if self.row.uninstall.contains(".after-uninstall.") { std::fs::read(after).expect("a fixture") } else { self.original.clone() };
+        let wanted =
+            if self.row.uninstall.contains(".after-uninstall.") { std::fs::read(after).expect("a fixture") } else { self.original.clone() };
         let left = host.read(self.path);
         assert!(left == wanted, "{file} after uninstall: {}", String::from_utf8_lossy(&left));
         assert_eq!(host.mode(self.path), self.mode, "{file}");

@@ -115,8 +115,12 @@ impl Host {
 
     /// `agent-notify ARGUMENTS` with the folders of a person who set no variable.
     pub fn command(&self, arguments: &[&str]) -> Command<'_> {
-        let program = self.program().into_os_string();
-        let words = std::iter::once(program).chain(arguments.iter().map(Into::into));
+        self.command_of(&self.program(), arguments)
+    }
+
+    /// The same with the program at another path.
+    pub fn command_of(&self, program: &Path, arguments: &[&str]) -> Command<'_> {
+        let words = std::iter::once(program.as_os_str().to_owned()).chain(arguments.iter().map(Into::into));
         let command = self.sandbox.program(words).env("HOME", &self.home).working_folder(&self.home);
         command.without("XDG_CONFIG_HOME").without("XDG_STATE_HOME")
     }
