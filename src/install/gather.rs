@@ -49,7 +49,7 @@ pub struct Gathered {
 /// For `install`.
 ///
 /// # Errors
-/// The program cannot stand in a hook, or the project's files lead out of the project.
+/// The program cannot stand in a hook.
 pub fn for_install(choice: &Choice, env: &Env, config: &Config) -> Result<Gathered, Error> {
     let running = std::env::current_exe()
         .map_err(|error| Error::new("the running program is not known").because(error.to_string()).hint("run it by its path"))?;
@@ -63,8 +63,12 @@ pub fn for_install(choice: &Choice, env: &Env, config: &Config) -> Result<Gather
     ask_agents(choice, env, config, &command, &scope, &mut gathered);
     if let Scope::Project(root) = &scope {
         for claim in &gathered.claims {
-            project::check_inside(root, &claim.path)?;
-            if project::is_tracked(env, root, &claim.path) == Some(true) {
+            if let Err(error) = project::check_inside(root, &claim.path) {
+                // Told like any other conflict: the path stands before it already.
+                let what = format!("{}: {}", error.what, error.why.unwrap_or_default());
+                let refusal = Refusal { what, hint: error.hint, ..Refusal::default() };
+                gathered.conflicts.push(Conflict { owner: claim.owner.to_owned(), path: claim.path.clone(), refusal });
+            } else if project::is_tracked(env, root, &claim.path) == Some(true) {
                 gathered.notes.push(format!("{} is tracked by git: the entry names a path of this host", claim.path.display()));
             }
         }
