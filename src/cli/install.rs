@@ -189,7 +189,8 @@ pub(super) fn uninstall(arguments: &Uninstall, env: &Env) -> Result<ExitCode, Er
         match &ended {
             Ended::Committed { id, plan } => {
                 output::line(&format!("uninstalled (transaction {id}):"));
-                plan.print();
+                // What has nothing of ours may not even be there.
+                plan.print_changes();
             }
             Ended::Nothing(_) => output::line("nothing of agent-notify is installed"),
             Ended::Declined => output::line("nothing was written"),
