@@ -11,5 +11,21 @@ mod edits;
 mod fixtures;
 #[path = "install/host.rs"]
 mod host;
+#[path = "install/looking.rs"]
+mod looking;
+#[path = "install/options.rs"]
+mod options;
 #[path = "install/places.rs"]
 mod places;
+#[path = "install/program.rs"]
+mod program;
+#[path = "install/project.rs"]
+mod project;
+#[path = "install/prompt.rs"]
+mod prompt;
+#[path = "install/race.rs"]
+mod race;
+#[path = "install/registered.rs"]
+mod registered;
+#[path = "install/rollback.rs"]
+mod rollback;
