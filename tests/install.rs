@@ -29,3 +29,5 @@ mod race;
 mod registered;
 #[path = "install/rollback.rs"]
 mod rollback;
+#[path = "install/snapshots.rs"]
+mod snapshots;
