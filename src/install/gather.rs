@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::{project, target};
 use crate::agents::{self, Agent, Command, Request, Scope};
-use crate::claim::{Claim, Content, Hooks, Whole};
+use crate::claim::{Claim, Content, Hooks, MARK, Whole};
 use crate::config::{self, Config};
 use crate::engine::{Conflict, Receipts, Refusal};
 use crate::environment::Env;
@@ -127,9 +127,10 @@ pub fn for_uninstall(choice: &Choice, env: &Env, config: &Config, receipts: &Rec
     gathered
 }
 
-/// A file that goes as a whole, whatever it holds now.
+/// A file that goes as a whole: the program also where another version of it has taken its place.
 fn whole(owner: &'static str, path: &Path) -> Claim {
-    Claim { owner, path: path.to_owned(), content: Content::Whole(Whole { bytes: Vec::new(), mode: PRIVATE, mark: b"" }) }
+    let mark: &[u8] = if owner == BINARY { MARK.as_bytes() } else { b"" };
+    Claim { owner, path: path.to_owned(), content: Content::Whole(Whole { bytes: Vec::new(), mode: PRIVATE, mark }) }
 }
 
 /// Made where there is none; a person's own is never touched.

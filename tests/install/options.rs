@@ -74,7 +74,7 @@ fn a_command_for_shared_dotfiles_stands_there_as_it_was_given() {
     std::fs::hard_link(host.program(), host.path(".local/bin/agent-notify")).expect("a hard link");
     let words = ["sh", "-c", &all[0]];
     let event = r#"{"hook_event_name":"Stop","session_id":"s"}"#;
-    host.sandbox.program(words).env("HOME", host.path("")).stdin(event).run().success().json();
+    assert!(host.sandbox.program(words).env("HOME", host.path("")).stdin(event).run().success().json().is_object());
     std::fs::remove_file(host.path(".local/bin/agent-notify")).expect("removed");
     install(&["--check"]).success();
     let tree = host.tree_without_lock();
@@ -123,7 +123,7 @@ fn a_program_in_a_folder_with_blanks_and_quotes_is_quoted_and_recognised() {
     let all = commands(&host.json(SETTINGS));
     // A shell reads one word of it, and starts the program.
     let event = r#"{"hook_event_name":"Stop","session_id":"s"}"#;
-    host.sandbox.program(["sh", "-c", &all[0]]).stdin(event).run().success().json();
+    assert!(host.sandbox.program(["sh", "-c", &all[0]]).stdin(event).run().success().json().is_object());
     host.command_of(&program, &["install", "--check"]).run().success();
     host.command_of(&program, &["uninstall", "--yes"]).run().success();
     assert!(!host.exists(SETTINGS) && !host.exists(HOOKS));
@@ -170,4 +170,56 @@ fn without_any_home_it_says_so() {
     let host = Host::empty();
     let outcome = host.command(&["install", "--yes"]).without("HOME").run();
     outcome.code(1).stderr_has("HOME");
+}
+
+/// Made by the installer, changed since, or the person's own from the beginning.
+#[test]
+fn a_purge_takes_the_configuration_whatever_is_in_it() {
+    for (before, after) in
+        [(None, None), (None, Some("events.idle")), (Some("events.idle"), None), (Some("events.idle"), Some("events.tool"))]
+    {
+        let host = Host::empty().with_claude();
+        let names = host.tree();
+        let set = |key: Option<&str>| {
+            if let Some(key) = key {
+                host.run(&["config", "set", key, "true"]).success();
+            }
+        };
+        set(before);
+        host.install();
+        set(after);
+        host.uninstall();
+        assert!(host.exists(CONFIG), "{before:?} {after:?}: it stays until a purge");
+        host.run(&["uninstall", "--purge", "--dry-run"]).success().stdout_has("--- ~/.config/agent-notify/config.toml");
+        host.run(&["uninstall", "--purge", "--yes"]).success().stdout_has("~/.config/agent-notify/config.toml removed");
+        assert!(!host.exists(CONFIG), "{before:?} {after:?}");
+        if before.is_none() {
+            host.tree().has_the_names_of(&names, "after a purge");
+        }
+    }
+}
+
+#[test]
+fn a_linked_configuration_is_the_persons_own() {
+    let host = Host::new();
+    host.write("dotfiles/agent-notify.toml", "# mine\n");
+    host.link("../../dotfiles/agent-notify.toml", CONFIG);
+    host.install();
+    host.run(&["uninstall", "--purge", "--yes"]).success();
+    assert_eq!(host.text("dotfiles/agent-notify.toml"), "# mine\n");
+    assert!(host.exists(CONFIG));
+}
+
+/// Of what is remembered, the other agent's part is still needed.
+#[test]
+fn a_purge_is_for_all() {
+    let host = Host::new();
+    host.install();
+    let before = host.tree();
+    for agent in ["--claude", "--cursor"] {
+        host.run(&["uninstall", "--purge", "--yes", agent]).code(2).explains();
+    }
+    host.tree().is(&before, "after wrong usage");
+    host.run(&["uninstall", "--purge", "--all", "--yes"]).success();
+    assert!(!host.exists(SETTINGS) && !host.exists(HOOKS));
 }

@@ -14,7 +14,12 @@ fn build(host: &Host) -> PathBuf {
     std::fs::create_dir_all(&folder).expect("folders");
     std::fs::write(host.sandbox.path("project/target/CACHEDIR.TAG"), "Signature: 8a477f597d28d172789f06886806bc55\n").expect("a tag");
     let program = folder.join("agent-notify");
-    std::fs::rename(host.program(), &program).expect("moved");
+    // A debug build is large, and each of its bytes is hashed several times, slowly.
+    let stripped = std::process::Command::new("strip").arg("-o").arg(&program).arg(sandbox::binary()).status();
+    if !stripped.is_ok_and(|status| status.success()) {
+        std::fs::copy(sandbox::binary(), &program).expect("a copy");
+    }
+    std::fs::remove_file(host.program()).expect("removed");
     program
 }
 
@@ -29,7 +34,7 @@ fn what_runs_from_a_build_folder_is_copied_and_purged() {
     let program = build(&host);
     run(&host, &program, &["install", "--yes", "--no-test"]).run().success().stdout_has("~/.local/bin/agent-notify created");
     assert_eq!(host.mode(LOCAL), 0o755);
-    assert!(host.read(LOCAL) == std::fs::read(sandbox::binary()).expect("the program"), "a copy");
+    assert!(host.read(LOCAL) == std::fs::read(&program).expect("the program"), "a copy");
     let wanted = format!("{} hook claude", host.path(LOCAL).display());
     assert!(host.text(SETTINGS).contains(&wanted), "{}", host.text(SETTINGS));
     run(&host, &program, &["install", "--check"]).run().success();
@@ -54,4 +59,33 @@ fn a_foreign_program_of_that_name_is_not_overwritten() {
     // Nor does a purge take it.
     run(&host, &program, &["uninstall", "--purge", "--yes"]).run().success();
     host.tree_without_memory().is(&before, "after a purge");
+}
+
+/// An older build of this program is replaced, and comes back.
+#[test]
+fn an_older_build_is_replaced() {
+    let host = Host::empty().with_claude();
+    let program = build(&host);
+    let older = format!("an older build, {}", agent_notify::claim::MARK);
+    host.write(LOCAL, &older);
+    host.set_mode(LOCAL, 0o755);
+    run(&host, &program, &["install", "--check"]).run().code(5).stdout_has("~/.local/bin/agent-notify changed");
+    run(&host, &program, &["install", "--yes", "--no-test"]).run().success();
+    assert!(host.read(LOCAL) == std::fs::read(&program).expect("the program"), "replaced");
+    run(&host, &program, &["rollback", "--yes"]).run().success();
+    assert_eq!(host.text(LOCAL), older);
+    assert!(!host.exists(SETTINGS));
+}
+
+/// As after an update of its own.
+#[test]
+fn a_purge_takes_whatever_version_is_there_by_then() {
+    let host = Host::empty().with_claude();
+    let program = build(&host);
+    run(&host, &program, &["install", "--yes", "--no-test"]).run().success();
+    let newer = format!("a newer version, {}", agent_notify::claim::MARK);
+    std::fs::remove_file(host.path(LOCAL)).expect("removed");
+    host.write(LOCAL, newer);
+    run(&host, &program, &["uninstall", "--purge", "--yes"]).run().success();
+    assert!(!host.exists(LOCAL));
 }
