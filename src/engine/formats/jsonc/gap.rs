@@ -96,6 +96,10 @@ pub(super) fn is_newline(text: &str, at: usize) -> bool {
     matches!(text.as_bytes().get(at), Some(b'\n' | b'\r'))
 }
 
+pub(super) fn is_after_newline(text: &str, at: usize) -> bool {
+    text[..at].ends_with(['\n', '\r'])
+}
+
 pub(super) fn has_newline(text: &str) -> bool {
     text.contains(['\n', '\r'])
 }

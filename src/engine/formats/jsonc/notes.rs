@@ -1,5 +1,7 @@
 //! What is odd in a hooks file: reasons to leave it alone, and what the person should hear about.
 
+use std::collections::HashSet;
+
 use super::document::{Document, Member, Node};
 use super::hooks::{Found, Standing, find, is_disabled, is_value};
 use crate::claim::{Hooks, Over, Shape};
@@ -43,9 +45,8 @@ pub(super) fn check(document: &Document, hooks: &Hooks) -> Result<(), Refusal> {
 
 /// The first member whose key stood before.
 fn duplicate(object: &Node, counts: impl Fn(&str) -> bool) -> Option<&Member> {
-    let members = object.members();
-    let before = |index: usize, key: &str| members[..index].iter().any(|earlier| earlier.key == key);
-    members.iter().enumerate().find(|(index, member)| counts(&member.key) && before(*index, &member.key)).map(|(_, member)| member)
+    let mut seen = HashSet::new();
+    object.members().iter().find(|member| counts(&member.key) && !seen.insert(member.key.as_str()))
 }
 
 /// Everything worth saying about the file as it is.

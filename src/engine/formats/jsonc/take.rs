@@ -74,8 +74,13 @@ fn structural(hooks: &Hooks, before: &Document, memory: &Memory) -> Result<Docum
     }
     pruning.prune_created(&mut document)?;
     let base = memory.base.as_deref().filter(|_| !memory.absent).and_then(|base| Document::read(base, true).ok());
-    let ran_without = base.is_some_and(|base| has_foreign_hooks(&base.root));
+    let ran_without = base.as_ref().is_some_and(|base| has_foreign_hooks(&base.root));
     for (key, raw) in memory.replaced.iter().rev() {
+        // What the original has too is not ours to take back.
+        let found = base.as_ref().and_then(|base| base.root.get(key)).zip(document.root.get(key));
+        if found.is_some_and(|(original, found)| original.same(found)) {
+            continue;
+        }
         let is_kept_kind = hooks.settings.iter().any(|setting| setting.key == key && setting.over == Over::Keep);
         // A `version` that we added is what makes the person's own hooks run: it goes with the last of them. Hooks that were
         // there without it get their old file back.
