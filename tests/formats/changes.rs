@@ -54,7 +54,10 @@ fn the_version_that_the_persons_own_cursor_hooks_need_stays_with_them() {
     let own = text.replace("\"stop\": [", "\"afterFileEdit\": [ { \"command\": \"fmt\" } ],\n    \"stop\": [");
     let (left, rung) = taken(&content, &own, &memory);
     assert_eq!(rung, Rung::Structural);
-    assert_eq!(left.as_deref(), Some("{\n  \"version\": 1,\n  \"hooks\": {\n    \"afterFileEdit\": [ { \"command\": \"fmt\" } ]\n  }\n}\n"));
+    assert_eq!(
+        left.as_deref(),
+        Some("{\n  \"version\": 1,\n  \"hooks\": {\n    \"afterFileEdit\": [ { \"command\": \"fmt\" } ]\n  }\n}\n")
+    );
     // The same after another installation, whose original is the file with the person's hook.
     let again = put(&content, Some(own.as_bytes()), &memory, &PLAIN).expect("put");
     assert_eq!(again.content, own.as_bytes());
@@ -276,4 +279,17 @@ fn large_files_of_one_line_and_of_many_take_seconds_at_most() {
         assert_eq!(taken(&claude_at(PLACE), &current, &Memory { written: None, edit: None, ..memory }).0, Some(text));
         assert!(started.elapsed() < std::time::Duration::from_secs(30), "{:?}", started.elapsed());
     }
+}
+
+#[test]
+fn turning_our_edit_back_never_changes_a_comment() {
+    // Of `"hooks" // mine` only the comment is left as the original; a key appended behind our entries would end up in it.
+    let content = cursor_at(PLACE);
+    let (text, memory) = installed(&content, None);
+    let text = text.replace("\"hooks\":", "\"hooks\" // mine\n:");
+    let again = put(&content, Some(text.as_bytes()), &memory, &FORCE).expect("put");
+    let memory = remember(&content, Some(text.as_bytes()), &memory, &again);
+    assert_eq!(memory.base.as_deref().and_then(|base| str::from_utf8(base).ok()), Some("{\n  // mine\n}\n"));
+    let appended = text.replace("\n  }\n}", "\n  },\n  \"a\": true\n}");
+    assert_eq!(taken(&content, &appended, &memory), (Some("{\n  // mine\n  \"a\": true\n}\n".to_owned()), Rung::Structural));
 }

@@ -38,7 +38,17 @@ enum Json {
 }
 
 const SCALARS: [&str; 12] = [
-    "1", "-0", "1.0e+05", "12345678901234567890123", "true", "null", "\"\"", "\"a\\u00e9\\/b\"", "\"日本 🎉\"", "\"// no comment, }\"", "\"x\\\"[\"",
+    "1",
+    "-0",
+    "1.0e+05",
+    "12345678901234567890123",
+    "true",
+    "null",
+    "\"\"",
+    "\"a\\u00e9\\/b\"",
+    "\"日本 🎉\"",
+    "\"// no comment, }\"",
+    "\"x\\\"[\"",
     "\"agent-notify hook claude\"",
 ];
 const KEYS: [&str; 8] = ["model", "env", "per\\u006dissions", "x-1", "日本", "hooks2", "\\\"q\\\"", "matcher"];
@@ -65,7 +75,8 @@ fn text(text: &str) -> Json {
 }
 
 fn foreign_entry(choices: &mut Choices, agent: &str) -> Json {
-    let command = choices.of(&["chime", "env X=1 agent-notify hook claude", "/opt/agent-notify-tools/ring hook", "echo 'agent-notify hook claude'"]);
+    let command =
+        choices.of(&["chime", "env X=1 agent-notify hook claude", "/opt/agent-notify-tools/ring hook", "echo 'agent-notify hook claude'"]);
     let mut entry = vec![("command".to_owned(), text(command))];
     if agent == "claude" || choices.one_in(3) {
         entry.insert(choices.below(2), ("type".to_owned(), text("command")));
@@ -113,13 +124,17 @@ fn event(choices: &mut Choices, agent: &str, old: bool) -> Json {
 fn document(choices: &mut Choices, agent: &str, old: bool) -> Json {
     let mut root = members(choices, 2);
     if choices.one_in(2) {
-        root.insert(choices.below(root.len() + 1), match agent {
-            "claude" => ("preferredNotifChannel".to_owned(), text("iterm2")),
-            _ => ("version".to_owned(), Json::Raw("1".to_owned())),
-        });
+        root.insert(
+            choices.below(root.len() + 1),
+            match agent {
+                "claude" => ("preferredNotifChannel".to_owned(), text("iterm2")),
+                _ => ("version".to_owned(), Json::Raw("1".to_owned())),
+            },
+        );
     }
     if !choices.one_in(4) {
-        let names: &[&str] = if agent == "claude" { &["Stop", "PreToolUse", "Notification", "Unknown"] } else { &["stop", "afterFileEdit", "odd"] };
+        let names: &[&str] =
+            if agent == "claude" { &["Stop", "PreToolUse", "Notification", "Unknown"] } else { &["stop", "afterFileEdit", "odd"] };
         let mut events = Vec::new();
         for name in names {
             if choices.one_in(2) {
@@ -346,7 +361,9 @@ fn life(bytes: Vec<u8>) -> Result<(), TestCaseError> {
     if !with_comments {
         let plain = put(&content, original, &Memory::default(), &PLAIN).map_err(|refusal| TestCaseError::fail(format!("{refusal:?}")))?;
         prop_assert_eq!(&plain.content, &spliced.content);
-        let is_strict = serde_json::from_slice::<serde::de::IgnoredAny>(spliced.content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&spliced.content)).is_ok();
+        let is_strict =
+            serde_json::from_slice::<serde::de::IgnoredAny>(spliced.content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&spliced.content))
+                .is_ok();
         prop_assert!(is_strict, "not strict");
     }
     if let Some(original) = original {
@@ -426,8 +443,13 @@ fn everything(bytes: &[u8]) -> String {
     out
 }
 
+/// `PROPTEST_CASES`, or what takes a few seconds.
+fn cases() -> u32 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(500)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, max_shrink_iters: 3000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, max_shrink_iters: 3000, ..ProptestConfig::default() })]
 
     #[test]
     fn whatever_the_person_does_foreign_values_and_comments_survive_and_nothing_of_ours_is_left(bytes in prop::collection::vec(any::<u8>(), 0..500)) {

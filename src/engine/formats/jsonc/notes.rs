@@ -61,7 +61,7 @@ pub(super) fn notes(document: &Document, hooks: &Hooks) -> Vec<Note> {
     for setting in hooks.settings.iter().filter(|setting| setting.over == Over::Keep) {
         match document.root.get(setting.key) {
             None if !document.root.is_empty() => {
-                let what = format!("\"{}\" was missing and is added", setting.key);
+                let what = format!("\"{}\" is missing, and is added by the installation", setting.key);
                 odd.push((
                     document.root.start,
                     if hooks.shape == Shape::Flat {

@@ -59,9 +59,8 @@ fn reversed(current: &[u8], memory: &Memory, expected: &Node) -> Option<Vec<u8>>
         Some(root) => root.same(expected),
         None => expected.is_object() && expected.is_empty(),
     };
-    // A comment that stood in what is turned back is the person's.
-    let comments = |text: &str| gap::scan(text, 0, text.len()).comments.len();
-    let is_whole = comments(text) == comments(decode(current).ok()?.1);
+    // A comment in what is turned back is the person's, and one before it must not swallow what follows.
+    let is_whole = gap::comments(text) == gap::comments(decode(current).ok()?.1);
     (means_the_same && is_whole).then(|| reversed.into_bytes())
 }
 
