@@ -293,3 +293,37 @@ fn turning_our_edit_back_never_changes_a_comment() {
     let appended = text.replace("\n  }\n}", "\n  },\n  \"a\": true\n}");
     assert_eq!(taken(&content, &appended, &memory), (Some("{\n  // mine\n  \"a\": true\n}\n".to_owned()), Rung::Structural));
 }
+
+#[test]
+fn our_edit_is_not_turned_back_where_that_would_leave_an_entry_of_ours() {
+    let content = stop_only(PLACE);
+    let original = "{\n  \"hooks\": {\n    \"SessionStart\": [],\n    \"Stop\": []\n  }\n}\n";
+    let (text, memory) = installed(&content, Some(original));
+    let copied =
+        text.replace("\"SessionStart\": []", "\"SessionStart\": [ { \"hooks\": [ { \"command\": \"/x/agent-notify hook claude\" } ] } ]");
+    assert_ne!(copied, text);
+    assert_eq!(taken(&content, &copied, &memory), (Some(original.to_owned()), Rung::Structural));
+}
+
+#[test]
+fn a_comment_behind_the_last_value_stays_with_it() {
+    let original =
+        "{\n  \"hooks\": {\n    \"Stop\": [\n      { \"hooks\": [] } // theirs\n    ],\n    \"x\": [ 1 /* one */ ]\n  } /* a */ // b\n}\n";
+    let content = stop_only(PLACE);
+    let (text, memory) = installed(&content, Some(original));
+    assert!(text.contains("{ \"hooks\": [] }, // theirs\n      {\n"), "{text}");
+    assert_eq!(taken(&content, &text, &Memory { written: None, edit: None, ..memory }).0.as_deref(), Some(original));
+    let inline = "{ \"hooks\": { \"Stop\": [ { \"hooks\": [] } /* theirs */ ] } }";
+    let (text, memory) = installed(&content, Some(inline));
+    assert!(text.contains("{ \"hooks\": [] } /* theirs */, { \"hooks\": [ {"), "{text}");
+    assert_eq!(taken(&content, &text, &Memory { written: None, edit: None, ..memory }).0.as_deref(), Some(inline));
+}
+
+#[test]
+fn of_a_key_that_stands_twice_the_last_one_counts() {
+    let content = stop_only(PLACE);
+    let own = format!("\"command\": \"{PLACE} hook claude\"");
+    let state = |entry: &str| inspect(&content, stop_with(entry).as_bytes()).expect("inspected").entries[0].1;
+    assert_eq!(state(&format!("{{ \"command\": \"chime\", {own} }}")), EntryState::Edited);
+    assert_eq!(state(&format!("{{ {own}, \"command\": \"chime\" }}")), EntryState::Missing);
+}
