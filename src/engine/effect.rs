@@ -2,6 +2,7 @@
 //! it. The engine holds one effect of its own; others live beside what they touch and are handed in.
 
 use std::fmt::Debug;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -164,8 +165,8 @@ impl Effect for DeleteLater {
                 }
             }
         }
-        remove_folders(&self.data.folders);
-        Ok(())
+        remove_folders(&self.data.folders)
+            .map_err(|error| Error::new("an empty folder is left").path(&self.data.path).because(error.to_string()))
     }
 
     fn verify(&self) -> bool {
@@ -186,9 +187,10 @@ fn is_empty(folder: &Path) -> bool {
     std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
 }
 
-/// Innermost first, as far as they are empty. One that cannot be removed stays: it is of no harm.
-pub(super) fn remove_folders(folders: &[PathBuf]) {
-    for folder in folders.iter().rev() {
-        let _ = files::remove_folder_if_empty(folder);
-    }
+/// Innermost first, as far as they are empty.
+///
+/// # Errors
+/// One could not be removed although it is empty.
+pub(super) fn remove_folders(folders: &[PathBuf]) -> io::Result<()> {
+    folders.iter().rev().try_for_each(|folder| files::remove_folder_if_empty(folder).map(|_| ()))
 }

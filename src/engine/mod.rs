@@ -5,6 +5,8 @@
 //! new, across all files of the transaction; nothing is lost; no temporary file of ours remains. A rename makes one file
 //! atomic; several files need the journal. Checked by `tests/stages/crash` with a fault at every system call.
 
+#[cfg(test)]
+mod crash_tests;
 pub mod effect;
 pub mod history;
 pub mod journal;

@@ -7,7 +7,7 @@ use super::effect::{Registry, remove_folders, revive};
 use super::journal::{ABORTED, COMMITTED, FINISHED, Journal, State, Step};
 use super::store::{Store, hash};
 use crate::error::Error;
-use crate::files::{self, Change, New, Trouble, is_torn};
+use crate::files::{self, Change, New, Target, Trouble, is_torn};
 
 /// What recovery did. Empty: nothing was interrupted.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -104,7 +104,7 @@ fn undo_step(store: &Store, step: &Step) -> Result<bool, Trouble> {
                 None => return Ok(false),
             },
         };
-        if found != step.after && !is_torn_by(store, step, current, before.as_deref()) {
+        if found != step.after && !is_torn_by(store, step, &target, before.as_deref()) {
             return Ok(false);
         }
         for folder in &target.missing {
@@ -119,7 +119,8 @@ fn undo_step(store: &Store, step: &Step) -> Result<bool, Trouble> {
             Err(trouble) => return Err(trouble),
         }
     };
-    remove_folders(&step.folders);
+    // An empty folder that stays is no reason to call the files anything but whole.
+    let _ = remove_folders(&step.folders);
     Ok(whole)
 }
 
@@ -128,19 +129,23 @@ fn not_a_folder(error: io::Error) -> io::Result<()> {
     if error.kind() == io::ErrorKind::NotADirectory { Ok(()) } else { Err(error) }
 }
 
-/// An overwriting in place that was interrupted.
-fn is_torn_by(store: &Store, step: &Step, current: Option<&[u8]>, before: Option<&[u8]>) -> bool {
+/// An overwriting in place that was interrupted. A file that is renamed to is never half of each.
+fn is_torn_by(store: &Store, step: &Step, target: &Target, before: Option<&[u8]>) -> bool {
     let after = step.after.as_deref().and_then(|hash| store.backup(hash));
-    matches!((current, before, after), (Some(current), Some(before), Some(after)) if is_torn(current, before, &after))
+    matches!((&target.file, before, after), (Some(file), Some(before), Some(after)) if file.in_place && is_torn(&file.content, before, &after))
 }
 
-/// After the commit: folders that are empty now, effects, the mark, and what is too old. Returns what did not work; a second try
-/// would not be better.
+/// After the commit: folders that are empty now, effects, the mark, and what is too old. Returns what did not work. An effect is
+/// tried once: a second time would not be better, and every later command would repeat the complaint.
 pub(super) fn finish(store: &Store, journal: &Journal, registry: &Registry) -> Vec<String> {
-    for step in &journal.steps {
-        remove_folders(&step.emptied);
-    }
     let mut troubles = Vec::new();
+    for (step, error) in journal.steps.iter().filter_map(|step| Some((step, remove_folders(&step.emptied).err()?))) {
+        troubles.push(format!("a folder is left: {}: {error}", step.path.display()));
+        if error.kind() != io::ErrorKind::PermissionDenied {
+            // The disk may do better the next time.
+            return troubles;
+        }
+    }
     for intended in &journal.effects {
         let Some(effect) = revive(intended, store, registry) else {
             troubles.push(format!("{}: this version does not know how", intended.name));
@@ -155,7 +160,7 @@ pub(super) fn finish(store: &Store, journal: &Journal, registry: &Registry) -> V
             troubles.push(format!("it did not work: {}", effect.describe()));
         }
     }
-    if let Err(error) = store.mark(&journal.id, FINISHED, &troubles.join("\n")) {
+    if let Err(error) = store.note(&journal.id, FINISHED, &troubles.join("\n")) {
         troubles.push(format!("the state folder cannot be written: {error}"));
     }
     store.prune();

@@ -83,11 +83,9 @@ impl Store {
         let hash = hash(content);
         if self.backup(&hash).is_none() {
             let path = self.backups().join(&hash);
-            let temporary = files::temporary(&path, "new");
-            // Left by a process that was killed: whoever holds the lock is alone here.
-            files::remove_if_there(&temporary)?;
-            files::write_new(&temporary, content)?;
-            files::rename(&temporary, &path)?;
+            // Damaged, or half of it from a process that was killed: the name tells what belongs there.
+            files::remove_if_there(&path)?;
+            files::write_new(&path, content)?;
         }
         Ok(hash)
     }
@@ -125,6 +123,11 @@ impl Store {
     /// Leaves a mark in a transaction's folder; durable when it returns.
     pub(super) fn mark(&self, id: &str, mark: &str, text: &str) -> io::Result<()> {
         files::replace(&self.transaction(id).join(mark), text.as_bytes(), PRIVATE)
+    }
+
+    /// Leaves a mark that may be lost with the power: what it says can be found out again.
+    pub(super) fn note(&self, id: &str, mark: &str, text: &str) -> io::Result<()> {
+        files::note(&self.transaction(id).join(mark), text.as_bytes())
     }
 
     /// Removes what killed processes left among our own files: half-written journals, temporary files. Only under the lock.

@@ -6,7 +6,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::effect::{Registry, intended};
+use super::effect::{Registry, intended, remove_folders};
 use super::journal::{Before, COMMITTED, Journal, RECEIPTS, Step, new_id};
 use super::plan::{Conflict, FileChange, Plan};
 use super::recover::{Recovered, finish, recover, undo};
@@ -140,7 +140,7 @@ impl<'locked> Transaction<'locked> {
                 let touched = if trouble == Trouble::Changed { reached } else { reached + 1 };
                 if trouble == Trouble::Changed {
                     let _ = files::remove_if_there(&step.temporary);
-                    super::effect::remove_folders(&step.folders);
+                    let _ = remove_folders(&step.folders);
                 }
                 return back(store, &journal, touched, reason);
             }

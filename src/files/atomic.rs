@@ -172,13 +172,13 @@ fn overwrite(target: &Path, content: &[u8]) -> Result<(), Trouble> {
     sync(&file).map_err(failed("fsync"))
 }
 
-/// Whether `current` is what an interrupted overwriting of `before` by `after` leaves.
+/// Whether `current` is what interrupted overwritings in place leave, of `before` by `after` and back again: at every place a byte
+/// of one of the two.
 #[must_use]
 pub fn is_torn(current: &[u8], before: &[u8], after: &[u8]) -> bool {
-    // If any division into beginning and rest fits, the longest beginning does.
-    let common = current.iter().zip(after).take_while(|(one, other)| one == other).count();
-    let rest = before.get(common..).unwrap_or_default();
-    current[common..] == *rest
+    let lengths = before.len().min(after.len())..=before.len().max(after.len());
+    let of = |content: &[u8], at: usize, byte: u8| content.get(at) == Some(&byte);
+    lengths.contains(&current.len()) && current.iter().enumerate().all(|(at, byte)| of(before, at, *byte) || of(after, at, *byte))
 }
 
 /// Replaces the content of `path`, keeping symlinks and the target's attributes; a new file gets `mode`, missing folders are
@@ -313,6 +313,8 @@ mod tests {
         }
         // Shrinking: everything written, not yet cut.
         assert!(is_torn(b"{}\n\": 1}\n", before, b"{}\n"));
+        // Half of the way there, then a quarter of the way back.
+        assert!(is_torn(b"abCDef", b"abcdef", b"ABCDEF"));
         assert!(!is_torn(b"{\"a\": 2}\n", before, after));
         assert!(!is_torn(b"", before, after));
     }

@@ -24,7 +24,7 @@ pub struct Attributes {
 
 /// The extended attributes; none where the file system has none. Names that are not UTF-8 are left out.
 pub(super) fn extended(file: &File) -> Vec<(String, Vec<u8>)> {
-    let Ok(size) = rustix::fs::flistxattr(file, &mut [0_u8; 0][..]) else { return Vec::new() };
+    let Ok(size) = rustix::fs::flistxattr_query(file) else { return Vec::new() };
     let mut names = vec![0; size];
     let Ok(size) = rustix::fs::flistxattr(file, &mut names[..]) else { return Vec::new() };
     let names = names[..size].split(|byte| *byte == 0).filter_map(|name| std::str::from_utf8(name).ok()).filter(|name| !name.is_empty());
@@ -32,7 +32,7 @@ pub(super) fn extended(file: &File) -> Vec<(String, Vec<u8>)> {
 }
 
 fn value(file: &File, name: &str) -> Option<Vec<u8>> {
-    let size = rustix::fs::fgetxattr(file, name, &mut [0_u8; 0][..]).ok()?;
+    let size = rustix::fs::fgetxattr_query(file, name).ok()?;
     let mut value = vec![0; size];
     let size = rustix::fs::fgetxattr(file, name, &mut value[..]).ok()?;
     value.truncate(size);
