@@ -409,10 +409,10 @@ fn a_second_installation_writes_nothing_and_uninstalling_leaves_nothing() {
     let uninstall = || home.run(|| plan::uninstall(&claims, &home.store, Duration::ZERO));
     committed(&uninstall());
     assert!(!home.path("a").exists(), "made for it, and empty now");
-    assert!(home.store.receipts().files.is_empty());
+    assert!(home.store.receipts().expect("receipts").files.is_empty());
     assert!(matches!(uninstall(), Outcome::Nothing));
     committed(&home.roll_back(None));
-    assert_eq!((home.read("a/b/it.ts").is_some(), home.store.receipts().files.len()), (true, 1));
+    assert_eq!((home.read("a/b/it.ts").is_some(), home.store.receipts().expect("receipts").files.len()), (true, 1));
 }
 
 #[test]
@@ -476,9 +476,9 @@ fn ten_transactions_are_kept_and_the_first_original_for_ever() {
         committed(&home.change("file", Some(&text(at)), Some(&text(at + 1))));
     }
     assert_eq!(history(&home.store).len(), 10);
-    assert_eq!(home.store.backup(&store::hash(&text(0))), Some(text(0)), "the first original");
-    assert_eq!(home.store.backup(&store::hash(&text(3))), None);
-    assert!(home.store.backup(&store::hash(&text(5))).is_some());
+    assert_eq!(home.store.backup(&store::hash(&text(0))).expect("readable"), Some(text(0)), "the first original");
+    assert_eq!(home.store.backup(&store::hash(&text(3))).expect("readable"), None);
+    assert!(home.store.backup(&store::hash(&text(5))).expect("readable").is_some());
     // Contents 5 to 15, and the original.
     assert_eq!(std::fs::read_dir(home.store.folder().join("backups")).expect("a folder").count(), 12);
     let oldest = history(&home.store).last().expect("one").id.clone();

@@ -79,8 +79,10 @@ impl Home {
 
     /// `Some(true)` all new, `Some(false)` all old, `None` a mixture.
     fn state(&self) -> Option<bool> {
-        let new = ROWS.iter().all(|(name, _, after)| self.read(name).as_deref() == *after) && !self.store.receipts().files.is_empty();
-        let old = ROWS.iter().all(|(name, before, _)| self.read(name).as_deref() == *before) && self.store.receipts().files.is_empty();
+        let new = ROWS.iter().all(|(name, _, after)| self.read(name).as_deref() == *after)
+            && !self.store.receipts().expect("receipts").files.is_empty();
+        let old = ROWS.iter().all(|(name, before, _)| self.read(name).as_deref() == *before)
+            && self.store.receipts().expect("receipts").files.is_empty();
         (new || old).then_some(new)
     }
 
@@ -210,6 +212,9 @@ fn an_edit_between_crash_and_recovery_stays() {
     assert_eq!(recovered.kept, [file]);
     assert_eq!(home.read("settings.json").as_deref(), Some("{\"mine\": 1}\n"));
     assert_eq!(home.read("hard.json").as_deref(), ROWS[1].1, "the others are the old ones");
-    assert!(home.store.backup(&store::hash(ROWS[0].1.expect("a content").as_bytes())).is_some(), "the old content is kept");
+    assert!(
+        home.store.backup(&store::hash(ROWS[0].1.expect("a content").as_bytes())).expect("readable").is_some(),
+        "the old content is kept"
+    );
     assert!(pending(&home.store).is_empty());
 }

@@ -23,7 +23,7 @@ pub struct Recovered {
     pub troubles: Vec<String>,
 }
 
-/// A transaction that is neither undone nor finished.
+/// A transaction that is neither undone nor finished; without an id if it is not known whether there is one.
 #[derive(Debug)]
 pub(super) struct Unsettled {
     pub(super) id: String,
@@ -43,7 +43,11 @@ pub fn pending(store: &Store) -> Vec<(Journal, State)> {
 pub(super) fn recover(store: &Store, registry: &Registry) -> Result<Recovered, Unsettled> {
     let mut done = Recovered::default();
     store.sweep();
-    for (journal, state) in pending(store).into_iter().rev() {
+    let journals = store.all_journals().map_err(|error| {
+        let reason = Error::new("earlier transactions cannot be read").path(store.transactions()).because(error.to_string());
+        Unsettled { id: String::new(), reason: Box::new(reason.hint("check the folder's owner and mode, and the disk")) }
+    })?;
+    for (journal, state) in journals.into_iter().filter(|(_, state)| !state.is_settled()).rev() {
         if state == State::Open {
             let kept = undo(store, &journal, journal.steps.len())
                 .map_err(|error| Unsettled { id: journal.id.clone(), reason: Box::new(error) })?;
@@ -85,6 +89,7 @@ pub(super) fn undo(store: &Store, journal: &Journal, reached: usize) -> Result<V
 /// `Ok(false)`: somebody else's content stands there, or the old one is lost.
 fn undo_step(store: &Store, step: &Step) -> Result<bool, Trouble> {
     let failed = |error: io::Error| Trouble::Failed { step: "remove", error: error.to_string() };
+    let read = |error: io::Error| Trouble::Failed { step: "read the backup", error: error.to_string() };
     files::remove_if_there(&step.temporary).or_else(not_a_folder).map_err(failed)?;
     let target = match files::look(&step.target) {
         Ok(target) if target.path == step.target => target,
@@ -99,7 +104,7 @@ fn undo_step(store: &Store, step: &Step) -> Result<bool, Trouble> {
     } else {
         let before = match &step.before {
             None => None,
-            Some(before) => match store.backup(&before.hash) {
+            Some(before) => match store.backup(&before.hash).map_err(read)? {
                 Some(content) => Some(content),
                 None => return Ok(false),
             },
@@ -131,7 +136,7 @@ fn not_a_folder(error: io::Error) -> io::Result<()> {
 
 /// An overwriting in place that was interrupted. A file that is renamed to is never half of each.
 fn is_torn_by(store: &Store, step: &Step, target: &Target, before: Option<&[u8]>) -> bool {
-    let after = step.after.as_deref().and_then(|hash| store.backup(hash));
+    let after = step.after.as_deref().and_then(|hash| store.backup(hash).ok()?);
     matches!((&target.file, before, after), (Some(file), Some(before), Some(after)) if file.in_place && is_torn(&file.content, before, &after))
 }
 

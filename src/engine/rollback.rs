@@ -1,6 +1,7 @@
 //! Undoing committed transactions, by the same ladder as uninstalling: exact bytes where nobody wrote since, else our edit turned
 //! back in what stands there now, else a conflict. A rollback is a transaction like any other, and can be undone.
 
+use std::io;
 use std::path::PathBuf;
 
 use super::effect::{Effect, Registry, revive};
@@ -23,7 +24,9 @@ const PRIVATE: u32 = 0o600;
 /// There is no such transaction, or a backup is lost. No transaction at all and no `id`: an empty plan.
 pub fn rollback_plan(store: &Store, claims: &[Claim], registry: &Registry, id: Option<&str>) -> Result<Plan, Error> {
     let mut plan = Plan::new(Kind::Rollback);
-    let journals: Vec<_> = store.journals().into_iter().filter(|(_, state)| state.is_committed()).map(|(journal, _)| journal).collect();
+    let unreadable = |error: io::Error| Error::new("earlier transactions cannot be read").because(error.to_string());
+    let journals = store.all_journals().map_err(unreadable)?;
+    let journals: Vec<_> = journals.into_iter().filter(|(_, state)| state.is_committed()).map(|(journal, _)| journal).collect();
     let first = match id {
         None if journals.is_empty() => return Ok(plan),
         None => journals.len() - 1,
@@ -33,7 +36,7 @@ pub fn rollback_plan(store: &Store, claims: &[Claim], registry: &Registry, id: O
             .ok_or_else(|| Error::new(format!("no transaction {id}")).hint("`agent-notify history` lists those that can be undone"))?,
     };
     let undone = &journals[first..];
-    let receipts = store.receipts();
+    let receipts = store.receipts().map_err(unreadable)?;
     let mut files: Vec<Undoing> = Vec::new();
     for journal in undone.iter().rev() {
         let effects: Vec<_> = journal.effects.iter().filter_map(|intended| revive(intended, store, registry)).collect();
@@ -58,15 +61,17 @@ pub fn rollback_plan(store: &Store, claims: &[Claim], registry: &Registry, id: O
     }
     // Of the oldest one that changed them: its time is what all goes back to.
     if let Some(step) = undone.iter().find_map(Journal::receipts) {
-        let old = step.before.as_ref().map(|before| store.backup(&before.hash).ok_or_else(|| lost(step))).transpose()?;
+        let old = step.before.as_ref().map(|before| backup(store, &before.hash, step)).transpose()?;
         plan.receipts = Some(old.map(|bytes| Receipts::read(&bytes)).unwrap_or_default());
     }
     plan.undid = undone.first().map(|journal| journal.id.clone());
     Ok(plan)
 }
 
-fn lost(step: &Step) -> Error {
-    Error::new("cannot be undone").path(&step.path).because("the backup is missing or damaged")
+fn backup(store: &Store, hash: &str, step: &Step) -> Result<Vec<u8>, Error> {
+    let lost = |why: String| Error::new("cannot be undone").path(&step.path).because(why);
+    let content = store.backup(hash).map_err(|error| lost(format!("the backup cannot be read: {error}")))?;
+    content.ok_or_else(|| lost("the backup is missing or damaged".to_owned()))
 }
 
 /// One file on its way back through several transactions.
@@ -99,13 +104,13 @@ impl Undoing {
         content: Option<&Content>,
         receipt: Option<&Receipt>,
     ) -> Result<(), Error> {
-        let before = step.before.as_ref().map(|before| store.backup(&before.hash).ok_or_else(|| lost(step))).transpose()?;
+        let before = step.before.as_ref().map(|before| backup(store, &before.hash, step)).transpose()?;
         let found = self.now.as_deref().map(hash);
         let removed_later = || found.is_none() && effects.iter().any(|effect| effect.removes() == Some(&step.path));
         if found == step.after || removed_later() {
             self.now = before;
         } else if self.now != before {
-            let after = step.after.as_deref().and_then(|hash| store.backup(hash));
+            let after = step.after.as_deref().and_then(|hash| store.backup(hash).ok()?);
             match ladder(self.now.as_deref(), before.as_deref(), after.as_deref(), content, receipt) {
                 Some(content) => self.now = content,
                 None => self.conflict = true,
