@@ -140,8 +140,8 @@ fn is_torn_by(store: &Store, step: &Step, target: &Target, before: Option<&[u8]>
     matches!((&target.file, before, after), (Some(file), Some(before), Some(after)) if file.in_place && is_torn(&file.content, before, &after))
 }
 
-/// After the commit: folders that are empty now, effects, the mark, and what is too old. Returns what did not work. An effect is
-/// tried once: a second time would not be better, and every later command would repeat the complaint.
+/// After the commit: folders that are empty now, effects, the mark, and what is too old. Returns what did not work. Most effects
+/// are tried once: a second time would not be better, and every later command would repeat the complaint.
 pub(super) fn finish(store: &Store, journal: &Journal, registry: &Registry) -> Vec<String> {
     let mut troubles = Vec::new();
     for (step, error) in journal.steps.iter().filter_map(|step| Some((step, remove_folders(&step.emptied).err()?))) {
@@ -159,10 +159,14 @@ pub(super) fn finish(store: &Store, journal: &Journal, registry: &Registry) -> V
         if effect.verify() {
             continue;
         }
-        if let Err(error) = effect.apply() {
-            troubles.push(error.to_string());
-        } else if !effect.is_reversed() && !effect.verify() {
-            troubles.push(format!("it did not work: {}", effect.describe()));
+        let trouble = match effect.apply() {
+            Err(error) => error.to_string(),
+            Ok(()) if !effect.is_reversed() && !effect.verify() => format!("it did not work: {}", effect.describe()),
+            Ok(()) => continue,
+        };
+        troubles.push(trouble);
+        if effect.is_retried() {
+            return troubles;
         }
     }
     if let Err(error) = store.note(&journal.id, FINISHED, &troubles.join("\n")) {
