@@ -5,8 +5,6 @@
 //! new, across all files of the transaction; nothing is lost; no temporary file of ours remains. A rename makes one file
 //! atomic; several files need the journal. Checked by `tests/stages/crash` with a fault at every system call.
 
-#[cfg(test)]
-mod crash_tests;
 pub mod effect;
 pub mod history;
 pub mod journal;
@@ -28,3 +26,6 @@ pub use rollback::rollback_plan;
 pub use splice::{Edit, Memory, Note, Options, Refusal, Rung, Spliced, Taken, put, take, without_ours};
 pub use store::Store;
 pub use transaction::{Locked, Outcome, Stopped, with_lock};
+
+#[cfg(test)]
+mod crash_tests;

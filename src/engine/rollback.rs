@@ -12,7 +12,7 @@ use super::store::{Store, hash};
 use super::{Memory, take, without_ours};
 use crate::claim::{Claim, Content};
 use crate::error::Error;
-use crate::files::{self, Attributes};
+use crate::files::{self, Attributes, Target, Trouble};
 
 /// Mode of a file that comes back where its own is not known.
 const PRIVATE: u32 = 0o600;
@@ -44,7 +44,7 @@ pub fn rollback_plan(store: &Store, claims: &[Claim], registry: &Registry, id: O
             let index = match files.iter().position(|file| file.step.target == step.target) {
                 Some(index) => index,
                 None => {
-                    files.push(Undoing::new(step)?);
+                    files.push(Undoing::new(step));
                     files.len() - 1
                 }
             };
@@ -57,7 +57,7 @@ pub fn rollback_plan(store: &Store, claims: &[Claim], registry: &Registry, id: O
         plan.effects.extend(back.filter_map(|intended| revive(&intended, store, registry)));
     }
     for file in files {
-        file.into_plan(&mut plan);
+        file.into_plan(store, &mut plan);
     }
     // Of the oldest one that changed them: its time is what all goes back to.
     if let Some(step) = undone.iter().find_map(Journal::receipts) {
@@ -78,21 +78,19 @@ fn backup(store: &Store, hash: &str, step: &Step) -> Result<Vec<u8>, Error> {
 struct Undoing {
     /// The newest one that touched it.
     step: Step,
-    /// On the disk.
-    before: Option<Vec<u8>>,
+    /// As it stands.
+    target: Result<Target, Trouble>,
     now: Option<Vec<u8>>,
     attributes: Option<Attributes>,
     emptied: Vec<PathBuf>,
-    conflict: bool,
+    is_edited: bool,
 }
 
 impl Undoing {
-    fn new(step: &Step) -> Result<Self, Error> {
-        let refused =
-            |trouble: files::Trouble| Error::new("cannot be undone").path(&step.path).because(trouble.to_string()).hint(trouble.hint());
-        let target = files::look(&step.path).map_err(refused)?;
-        let before = target.content().map(<[u8]>::to_vec);
-        Ok(Self { step: step.clone(), now: before.clone(), before, attributes: None, emptied: Vec::new(), conflict: false })
+    fn new(step: &Step) -> Self {
+        let target = files::look(&step.path);
+        let now = target.as_ref().ok().and_then(Target::content).map(<[u8]>::to_vec);
+        Self { step: step.clone(), target, now, attributes: None, emptied: Vec::new(), is_edited: false }
     }
 
     /// One transaction back.
@@ -113,7 +111,7 @@ impl Undoing {
             let after = step.after.as_deref().and_then(|hash| store.backup(hash).ok()?);
             match ladder(self.now.as_deref(), before.as_deref(), after.as_deref(), content, receipt) {
                 Some(content) => self.now = content,
-                None => self.conflict = true,
+                None => self.is_edited = true,
             }
         }
         if self.now.is_none() {
@@ -125,23 +123,24 @@ impl Undoing {
         Ok(())
     }
 
-    fn into_plan(self, plan: &mut Plan) {
+    fn into_plan(self, store: &Store, plan: &mut Plan) {
         let (owner, path) = (self.step.owner, self.step.path);
-        if self.conflict {
-            let refusal = plain_refusal(
+        let before = self.target.as_ref().ok().and_then(Target::content).map(<[u8]>::to_vec);
+        if self.target.is_ok() && !self.is_edited && self.now == before {
+            return plan.unchanged.push(Unchanged { owner, path });
+        }
+        let refusal = match self.target.and_then(|target| target.check_writable(store.owners())) {
+            Err(trouble) => plain_refusal(&trouble.to_string(), trouble.hint()),
+            Ok(()) if self.is_edited => plain_refusal(
                 "it was edited since in a way that cannot be kept",
                 "undo your edit, or edit the file by hand: `agent-notify uninstall` takes only our entries out",
-            );
-            plan.conflicts.push(Conflict { owner, path, refusal });
-        } else if self.now == self.before {
-            plan.unchanged.push(Unchanged { owner, path });
-        } else {
-            plan.changes.push(FileChange {
-                attributes: self.attributes,
-                emptied: self.emptied,
-                ..FileChange::plain(&owner, &path, self.before, self.now, PRIVATE)
-            });
-        }
+            ),
+            Ok(()) => {
+                let plain = FileChange::plain(&owner, &path, before, self.now, PRIVATE);
+                return plan.changes.push(FileChange { attributes: self.attributes, emptied: self.emptied, ..plain });
+            }
+        };
+        plan.conflicts.push(Conflict { owner, path, refusal });
     }
 }
 

@@ -69,7 +69,15 @@ impl Store {
 
     /// Makes the folders.
     pub(super) fn prepare(&self) -> io::Result<()> {
-        [self.transactions(), self.backups()].iter().try_for_each(|folder| files::create_private_folder(folder))
+        for wanted in [self.transactions(), self.backups()] {
+            let missing: Vec<_> = wanted.ancestors().take_while(|folder| !folder.exists()).collect();
+            for folder in missing.iter().rev() {
+                files::create_private_folder(folder)?;
+                // An intent is only durable if the way to it is.
+                files::sync_folder(folder.parent().unwrap_or(Path::new("/")))?;
+            }
+        }
+        Ok(())
     }
 
     /// What was installed so far; nothing where the file is missing or damaged: uninstalling then goes by what the files hold.

@@ -162,10 +162,9 @@ fn overwrite(target: &Path, content: &[u8]) -> Result<(), Trouble> {
     if size > 0 && rustix::fs::fallocate(&file, FallocateFlags::KEEP_SIZE, 0, size) == Err(Errno::NOSPC) {
         return Err(Trouble::at("write", &Errno::NOSPC.into()));
     }
-    #[cfg(test)]
-    if fault::point("half a write").is_err() {
+    if let Err(error) = fault::point("half a write") {
         let _ = file.write_all_at(&content[..content.len() / 2], 0);
-        return Err(Trouble::Failed { step: "write", error: "half of it".to_owned() });
+        return Err(Trouble::at("write", &error));
     }
     fault::point("pwrite").and_then(|()| file.write_all_at(content, 0)).map_err(failed("write"))?;
     fault::point("ftruncate").and_then(|()| file.set_len(size)).map_err(failed("truncate"))?;
