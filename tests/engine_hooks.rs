@@ -136,6 +136,44 @@ fn what_the_person_added_to_a_file_of_ours_survives_the_rollback_of_its_installa
 }
 
 #[test]
+fn rolling_an_uninstallation_back_keeps_what_the_person_wrote_since() {
+    let home = Home::new();
+    write(&home.claude(), CLAUDE);
+    committed(&home.install());
+    committed(&home.uninstall());
+    write(&home.claude(), &CLAUDE.replace("opus", "sonnet"));
+    committed(&home.roll_back());
+    let text = read(&home.claude());
+    assert!(text.contains("sonnet") && text.matches("hook claude").count() == 2, "{text}");
+    committed(&home.uninstall());
+    assert_eq!(read(&home.claude()), CLAUDE.replace("opus", "sonnet"));
+}
+
+#[test]
+fn rolling_an_upgrade_back_keeps_what_the_person_wrote_since() {
+    let home = Home::new();
+    write(&home.claude(), CLAUDE);
+    committed(&home.install());
+    let home = Home { command: "/opt/new/agent-notify", ..home };
+    committed(&home.install());
+    write(&home.claude(), &read(&home.claude()).replace("opus", "sonnet"));
+    committed(&home.roll_back());
+    let text = read(&home.claude());
+    assert!(text.contains("sonnet") && text.matches("/bin/agent-notify hook claude").count() == 2 && !text.contains("/opt/new"), "{text}");
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_refused_with_what_to_paste() {
+    let home = Home::new();
+    std::fs::create_dir_all(home.claude()).expect("a folder in its place");
+    let plan = plan::install(&home.claims(), &home.store, &Options::default());
+    let refusal = &plan.conflicts[0].refusal;
+    assert_eq!(refusal.what, "it is a folder, not a file");
+    assert!(refusal.snippet.contains("/bin/agent-notify hook claude"), "{refusal:?}");
+    assert_eq!(plan.changes.len(), 1, "the other file is planned all the same");
+}
+
+#[test]
 fn a_file_written_between_the_two_steps_of_its_removal_stays() {
     let home = Home::new();
     committed(&home.install());

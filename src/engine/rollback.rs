@@ -9,7 +9,7 @@ use super::journal::{Intended, Journal, Kind, Step};
 use super::plan::{Conflict, FileChange, Plan, Unchanged, edit, plain_refusal};
 use super::receipt::{Receipt, Receipts};
 use super::store::{Store, hash};
-use super::{Memory, take, without_ours};
+use super::{Memory, Options, put, take, without_ours};
 use crate::claim::{Claim, Content};
 use crate::error::Error;
 use crate::files::{self, Attributes, Target, Trouble};
@@ -155,30 +155,31 @@ fn ladder(
     // Removed by the person, or removed by us and made anew by the person: there is nothing to turn back in.
     let (now, after) = (now?, after?);
     let edit = edit(before.unwrap_or_default(), after);
-    if let Some(before) = before {
-        let reversed = edit.as_ref().and_then(|edit| edit.reverse_in(std::str::from_utf8(now).ok()?));
-        if let Some(reversed) = reversed.map(String::into_bytes) {
-            let ours = |bytes: &[u8]| content.map(|content| without_ours(content, bytes));
-            // Still a file of its format, where there is a format to ask.
-            if matches!((ours(now), ours(&reversed)), (None, _) | (_, None) | (Some(Ok(_)), Some(Ok(_)))) {
-                return Some(Some(reversed));
-            }
-        }
-        let had_ours =
-            content.and_then(|content| without_ours(content, before).ok()).is_some_and(|without| without.as_deref() != Some(before));
-        if had_ours {
-            // An upgrade, say: taking everything out would be more than this step put in.
-            return None;
-        }
-    }
+    let has_ours = |bytes: Option<&[u8]>| {
+        let without = bytes.zip(content).map(|(bytes, content)| without_ours(content, bytes));
+        without.is_some_and(|without| !without.is_ok_and(|without| without.as_deref() == bytes))
+    };
     let memory = Memory {
         base: before.map(<[u8]>::to_vec),
         absent: before.is_none(),
         written: Some(after.to_vec()),
-        edit,
+        edit: edit.clone(),
         created: receipt.map(|receipt| receipt.created.clone()).unwrap_or_default(),
         replaced: receipt.map(|receipt| receipt.replaced.clone()).unwrap_or_default(),
     };
-    let taken = take(content?, now, &memory).ok()?;
-    (taken.content.as_deref() != Some(now)).then_some(taken.content)
+    match (content, has_ours(before), has_ours(Some(after))) {
+        // It put ours in: the ladder of uninstalling, which checks what it does.
+        (Some(content), false, _) => {
+            let taken = take(content, now, &memory).ok()?;
+            (taken.content.as_deref() != Some(now)).then_some(taken.content)
+        }
+        // It took ours out: they go into what stands there now.
+        (Some(content), true, false) => Some(Some(put(content, Some(now), &Memory::default(), &Options::default()).ok()?.content)),
+        // It replaced ours by ours, or the file is nobody's format: our edit turned back, if it is still a file of its format.
+        (content, ..) => {
+            let reversed = edit?.reverse_in(std::str::from_utf8(now).ok()?)?.into_bytes();
+            let is_whole = content.is_none_or(|content| without_ours(content, &reversed).is_ok());
+            (before.is_some() && is_whole).then_some(Some(reversed))
+        }
+    }
 }
