@@ -100,6 +100,15 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     sync_folder(to.parent().unwrap_or(Path::new("/")))
 }
 
+/// Leaves a small file whose existence says something. Not durable.
+///
+/// # Errors
+/// As open and write.
+pub fn note(path: &Path, text: &[u8]) -> io::Result<()> {
+    fault::point("create")?;
+    append(path, text).map(|_| ())
+}
+
 /// Appends in one write, which is never mixed with that of another process. Returns the size after it, in bytes.
 ///
 /// # Errors
