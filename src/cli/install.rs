@@ -174,7 +174,7 @@ pub(super) fn uninstall(arguments: &Uninstall, env: &Env) -> Result<ExitCode, Er
     let config = config::load(env).config;
     let choice = Choice { agents: arguments.which.agents(), ..Choice::default() };
     let make = |store: &Store| {
-        let gathered = gather::for_uninstall(&choice, env, &config, &store.receipts(), arguments.purge);
+        let gathered = gather::for_uninstall(&choice, env, &config, &changes::receipts(store)?, arguments.purge);
         Ok(plan::uninstall(&gathered.claims, store, WATCH_PAUSE))
     };
     let manner = Manner { json: arguments.json, yes: arguments.yes };
