@@ -270,14 +270,14 @@ fn what_strict_json_does_not_have_is_refused_with_its_place() {
 }
 
 #[test]
-fn large_files_of_one_line_and_of_many_take_seconds_at_most() {
+fn large_files_of_one_line_and_of_many_take_no_time_that_grows_with_the_square() {
     for separator in ["", "\n  "] {
-        let members: Vec<String> = (0..15_000).map(|number| format!("{separator}\"key-{number}\": [1, 2]")).collect();
+        let members: Vec<String> = (0..6_000).map(|number| format!("{separator}\"key-{number}\": [1, 2]")).collect();
         let text = format!("{{{}{}}}", members.join(","), if separator.is_empty() { "" } else { "\n" });
         let started = std::time::Instant::now();
         let (current, memory) = installed(&claude_at(PLACE), Some(&text));
         assert_eq!(taken(&claude_at(PLACE), &current, &Memory { written: None, edit: None, ..memory }).0, Some(text));
-        assert!(started.elapsed() < std::time::Duration::from_secs(30), "{:?}", started.elapsed());
+        assert!(started.elapsed() < std::time::Duration::from_secs(20), "{:?}", started.elapsed());
     }
 }
 

@@ -282,10 +282,12 @@ fn change(current: &str, agent: &str, choices: &mut Choices) -> String {
         1 => with_tree(&mut |root| drop(root.insert(0, &format!("prepended-{number}"), CstInputValue::Bool(true)))),
         kind @ (2 | 3) => {
             let name = choices.of(if agent == "claude" { &["Stop", "SessionStart"] } else { &["stop", "sessionEnd"] });
+            // Sometimes one of ours, copied from elsewhere.
+            let command = if choices.one_in(4) { format!("/x/agent-notify hook {agent}") } else { format!("mine-{number}") };
             with_tree(&mut |root| {
                 let Some(events) = root.object_value_or_create("hooks") else { return };
                 let Some(array) = events.array_value_or_create(name) else { return };
-                let command = ("command".to_owned(), CstInputValue::String(format!("mine-{number}")));
+                let command = ("command".to_owned(), CstInputValue::String(command.clone()));
                 let entry = CstInputValue::Object(vec![command]);
                 let element = match agent {
                     "claude" => CstInputValue::Object(vec![("hooks".to_owned(), CstInputValue::Array(vec![entry]))]),
