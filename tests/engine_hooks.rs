@@ -103,6 +103,20 @@ fn an_upgrade_keeps_the_original_and_an_edit_in_between_becomes_part_of_it() {
 }
 
 #[test]
+fn with_the_state_lost_an_older_installation_is_not_taken_for_the_persons_own() {
+    let home = Home::new();
+    let claude = CLAUDE.replace("iterm2", "notifications_disabled");
+    write(&home.claude(), &claude);
+    committed(&home.install());
+    std::fs::remove_dir_all(home.store.folder()).expect("removed");
+    let home = Home { command: "/opt/new/agent-notify", ..home };
+    committed(&home.install());
+    committed(&home.uninstall());
+    let left = read(&home.claude());
+    assert!(!left.contains("agent-notify") && left.contains("opus"), "{left}");
+}
+
+#[test]
 fn a_rollback_of_each_kind_brings_back_what_was() {
     let home = Home::new();
     write(&home.claude(), CLAUDE);

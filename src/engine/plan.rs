@@ -176,9 +176,8 @@ fn base(claim: &Claim, current: Option<&[u8]>, receipt: Option<&Receipt>, memory
         (Some(current), Some(receipt)) if hash(current) == receipt.written && (receipt.base.is_none() || memory.base.is_some()) => {
             Ok(memory.base.clone())
         }
-        // The person or the agent wrote it since, or it is the first time: theirs is all but our entries.
-        (Some(current), Some(_)) => Ok(take(&claim.content, current, memory)?.content),
-        (Some(current), None) => Ok(Some(current.to_vec())),
+        // Theirs is all but our entries: the person or the agent wrote it since, or the receipt of an earlier time is lost.
+        (Some(current), _) => Ok(take(&claim.content, current, memory)?.content),
     }
 }
 

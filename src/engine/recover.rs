@@ -137,7 +137,8 @@ fn not_a_folder(error: io::Error) -> io::Result<()> {
 /// An overwriting in place that was interrupted. A file that is renamed to is never half of each.
 fn is_torn_by(store: &Store, step: &Step, target: &Target, before: Option<&[u8]>) -> bool {
     let after = step.after.as_deref().and_then(|hash| store.backup(hash).ok()?);
-    matches!((&target.file, before, after), (Some(file), Some(before), Some(after)) if file.in_place && is_torn(&file.content, before, &after))
+    let (Some(file), Some(before), Some(after)) = (&target.file, before, after) else { return false };
+    file.in_place && is_torn(&file.content, before, &after)
 }
 
 /// After the commit: folders that are empty now, effects, the mark, and what is too old. Returns what did not work. Most effects
