@@ -87,9 +87,34 @@ class Circle:
         arrived = session.arrived(3)
         self.check("without hooks nothing arrives", arrived and f"got {arrived}")
         self.check("without hooks the person's own hook ran", self.host.their_hook_ran() != 1 and f"{self.host.their_hook_ran()} times")
+        settings = self.host.settings.read_bytes()
+        if not self.in_tmux:
+            self.while_it_runs(settings)
         session.leave()
         session.close()
-        return self.host.settings.read_bytes()
+        return settings
+
+    def while_it_runs(self, settings):
+        """Install says that running sessions pick the hooks up within seconds. When exactly, only another turn shows."""
+        host, session = self.host, self.session
+        host.agent_notify("install", "--claude", "--yes", "--no-test")
+        for attempt in range(8):
+            session.prompt(f"in-{attempt}")
+            arrived = session.arrived(1)
+            if arrived:
+                break
+        self.check("a running session picks the hooks up", not arrived and "nothing arrived")
+        host.agent_notify("uninstall", "--claude", "--yes")
+        for attempt in range(8):
+            session.prompt(f"out-{attempt}")
+            arrived = session.arrived(1)
+            if not arrived:
+                break
+        self.check("a running session drops the hooks", arrived and f"got {arrived}")
+        wrong = host.transcript()[1]
+        self.check("with not one failure on the way", wrong and f"got {wrong}")
+        after = host.settings.read_bytes()
+        self.check("and the settings are what they were", after != settings and f"wanted {settings!r}\n    got {after!r}")
 
     def let_claude_rewrite(self):
         before = self.host.settings.read_bytes()
@@ -131,7 +156,8 @@ class Circle:
         """The whole session, at its end."""
         host, session = self.host, self.session
         self.check_dialogs("no dialog and no failed hook in the session")
-        wait("both ends of a turn are in the transcript", 5, lambda: len(host.transcript()[0]) >= 2 or not host.own_hooks())
+        both = lambda: len(host.transcript()[0]) >= 2 or host.transcript()[1] or not host.own_hooks()
+        wait("both ends of a turn are in the transcript", 5, both)
         answers, wrong = host.transcript()
         self.check("Claude has nothing against a hook", wrong and f"got {wrong}")
         if self.in_tmux:
