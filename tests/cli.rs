@@ -96,6 +96,25 @@ fn settings_are_set_beside_comments() {
 }
 
 #[test]
+fn an_edit_changes_nothing_else_and_shows_nothing_else() {
+    for text in [
+        "[webhook]\r\nurl = \"https://S3CRET\"\r\n\r\n[events]\r\nidle = true\r\n",
+        "\u{feff}[webhook]\nurl = \"https://S3CRET\"\n[events]\nidle = true",
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.config(text);
+        let outcome = sandbox.command(["config", "set", "events.idle", "false"]).run();
+        outcome.success().stdout_is("events.idle: true → false\n");
+        assert_eq!(sandbox.config_text(), Some(text.replace("true", "false")));
+        let outcome = sandbox.command(["config", "set", "webhook.url", "https://T0KEN"]).run();
+        outcome.success().stdout_is("webhook.url: (redacted) → (redacted)\n");
+        assert_eq!(sandbox.config_text(), Some(text.replace("true", "false").replace("S3CRET", "T0KEN")));
+        let outcome = sandbox.command(["config", "set", "webhook.timeout", "https://T0KEN"]).run();
+        assert!(!(outcome.code(1).text() + &outcome.errors()).contains("T0KEN"), "{outcome:?}");
+    }
+}
+
+#[test]
 fn what_cannot_be_set_is_refused_and_nothing_written() {
     let sandbox = Sandbox::new();
     sandbox.config("[events]\nidle = true\n");

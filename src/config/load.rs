@@ -179,7 +179,7 @@ fn line_around(text: &str, offset: usize) -> Option<Range<usize>> {
 }
 
 /// Line and column, both from 1, of a byte offset.
-fn position(text: &str, offset: usize) -> (usize, usize) {
+pub(super) fn position(text: &str, offset: usize) -> (usize, usize) {
     let mut end = offset.min(text.len());
     while !text.is_char_boundary(end) {
         end -= 1;

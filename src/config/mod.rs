@@ -11,7 +11,7 @@ mod value;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use edit::set;
+pub use edit::{Edit, is_secret, set};
 pub use keys::{KEYS, Key};
 pub use load::{Loaded, Warning, load, parse};
 pub use quiet::QuietHours;

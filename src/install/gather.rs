@@ -92,8 +92,7 @@ pub fn for_uninstall(choice: &Choice, env: &Env, config: &Config, receipts: &Rec
         let every = Choice { keep_builtin: false, may_start: false, ..choice.clone() };
         for agent in chosen(&every) {
             let cache = VersionCache::of(&State::of(env));
-            let request =
-                Request { env, config, command: &command, scope: &scope, keep_builtin: false, may_start: false, cache: &cache };
+            let request = Request { env, config, command: &command, scope: &scope, keep_builtin: false, may_start: false, cache: &cache };
             if let Some(wanted) = agent.wanted(&request) {
                 gathered.claims.extend(wanted.claims);
             }
@@ -133,7 +132,11 @@ fn whole(owner: &'static str, path: &Path) -> Claim {
 fn config_claim(env: &Env) -> Option<Claim> {
     let path = env.config_folder()?.join(config::FILE);
     let bytes = config::template().into_bytes();
-    path.symlink_metadata().is_err().then(|| Claim { owner: CONFIG, path, content: Content::Whole(Whole { bytes, mode: PRIVATE, mark: b"" }) })
+    path.symlink_metadata().is_err().then(|| Claim {
+        owner: CONFIG,
+        path,
+        content: Content::Whole(Whole { bytes, mode: PRIVATE, mark: b"" }),
+    })
 }
 
 fn ask_agents(choice: &Choice, env: &Env, config: &Config, command: &Command, scope: &Scope, gathered: &mut Gathered) {
