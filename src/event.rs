@@ -148,6 +148,8 @@ pub struct Event {
     pub project: Option<PathBuf>,
     /// What the person is asked, for `Kind::Input`; the id of the call, for `Kind::Tool`.
     pub ask: Option<Ask>,
+    /// Asks before this message that it shows to be answered.
+    pub answers: Answers,
     /// The agent's words; shown only with `content.message`.
     pub words: Option<String>,
     /// A turn of a subagent.
@@ -173,6 +175,7 @@ impl Event {
             turn: None,
             project: None,
             ask: None,
+            answers: Answers::None,
             words: None,
             subagent: false,
             headless: false,
@@ -213,7 +216,19 @@ pub enum AskIdentity {
     Newest(u128),
 }
 
-/// FNV-1a, 128 bits: names of ledger files and identities of asks. Stable over versions and machines; not for secrets.
+/// Which open asks of its turn a message shows to be answered.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub enum Answers {
+    #[default]
+    None,
+    /// The newest one: the message says that the person has answered, not what.
+    Newest,
+    /// Those of one of these identities: a call is known by its id and by its content.
+    Asks(Vec<AskIdentity>),
+}
+
+/// Keys of the ledger and identities of asks: FNV-1a, 128 bits, over some parts. The same for every version and machine, since
+/// two installations may write one ledger; not for secrets.
 #[must_use]
 pub fn fingerprint(parts: &[&[u8]]) -> u128 {
     const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;

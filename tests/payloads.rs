@@ -7,7 +7,7 @@ use std::{cell::Cell, fs};
 
 use agent_notify::agents::{self, Input};
 use agent_notify::environment::Env;
-use agent_notify::event::{AskIdentity, Background, Kind, Parsed, ReplyForm, Signal, Silence};
+use agent_notify::event::{Answers, AskIdentity, Background, Kind, Parsed, ReplyForm, Signal, Silence};
 use proptest::prelude::*;
 
 fn folder() -> PathBuf {
@@ -268,6 +268,25 @@ fn two_that_belong_together_have_one_identity() {
     let project = |file: &str| parse(file).project.expect("a project");
     assert_eq!(project("cursor/stop-ide-windows-bom.json").file_name().expect("a name"), "proj");
     assert_eq!(project("cursor/reconstructed/stop-empty-roots.json"), Path::new("/home/u/variable"));
+}
+
+#[test]
+fn an_ask_is_known_again_in_what_follows_its_answer() {
+    let parse = |file: &str| Call::of(file).parse().event;
+    for (ask, answer) in [
+        ("claude/permission-request-ask_user_question.json", "claude/post-tool-use-ask_user_question.json"),
+        ("codex/permission-request.json", "codex/post-tool-use.json"),
+        ("codex/pre-tool-use-request_user_input.json", "codex/post-tool-use-request_user_input.json"),
+        ("others/reconstructed/opencode-permission.asked.json", "others/reconstructed/opencode-permission.replied.json"),
+    ] {
+        let identity = parse(ask).ask.expect("an ask").identity;
+        let answers = parse(answer).answers;
+        assert!(matches!(&answers, Answers::Asks(asks) if asks.contains(&identity)), "{ask}: {identity:?}, {answer}: {answers:?}");
+    }
+    let subagents = parse("codex/reconstructed/permission-request-subagent.json").ask.expect("an ask").identity;
+    let answers = parse("codex/post-tool-use.json").answers;
+    assert!(matches!(&answers, Answers::Asks(asks) if !asks.contains(&subagents)), "the same command of a subagent: {answers:?}");
+    assert_eq!(parse("claude/elicitation-result.json").answers, Answers::Newest);
 }
 
 /// One compact line.

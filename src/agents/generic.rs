@@ -4,7 +4,7 @@
 use super::payload::{Json, Payload};
 use super::shape::{self, Dialect, Ending};
 use super::{Agent, Input, claude, set_speaker, speaker};
-use crate::event::{Ask, AskIdentity, Event, Kind, Parsed, ReplyForm, Signal, Silence, Speaker, fingerprint};
+use crate::event::{Answers, Ask, AskIdentity, Event, Kind, Parsed, ReplyForm, Signal, Silence, Speaker, fingerprint};
 
 pub(super) struct Generic {
     id: &'static str,
@@ -103,7 +103,11 @@ fn dotted(name: &str, root: &Json, fields: &Json, event: &mut Event) -> Option<S
             event.ask = Some(opencode_ask(fields));
             Signal::Attention(Kind::Input)
         }
-        "permission.replied" | "question.replied" | "question.rejected" => Signal::Resumed,
+        "permission.replied" | "question.replied" | "question.rejected" => {
+            let id = fields.text(&["requestID", "permissionID"]);
+            event.answers = id.map_or(Answers::Newest, |id| Answers::Asks(vec![AskIdentity::Id(id.to_owned())]));
+            Signal::Resumed
+        }
         _ => return None,
     })
 }

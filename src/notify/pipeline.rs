@@ -36,9 +36,7 @@ pub(super) fn run(request: Request<'_>, answer: &mut dyn FnMut(&[u8])) {
 
     let mut entry = describe(&parsed, now, request.notes);
     note_warnings(&mut entry, &loaded);
-    if matches!(parsed.signal, Signal::Resumed | Signal::TurnStarted | Signal::Ended | Signal::Attention(Kind::Tool)) {
-        state.close_ask(policy::turn_key(&parsed.event), now);
-    }
+    policy::close_answered(&parsed.signal, &parsed.event, &state, now);
     match admit(&parsed, &loaded.config, &state, now, &mut entry) {
         Err(decision) => {
             answer(&reply(parsed.reply, None));

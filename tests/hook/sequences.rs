@@ -2,7 +2,8 @@
 //! beside the fixtures; 'hold' counts as the decision to defer.
 
 use super::invocation::invocation;
-use super::support::{Persona, Sandbox, notifications};
+use super::support::sender::claude;
+use super::support::{Payload, Persona, Sandbox, notifications};
 
 /// What came out of a sequence.
 struct Heard {
@@ -86,6 +87,26 @@ fn claude_passes_the_question_of_an_mcp_server_on_once() {
         "post-tool-use-mcp",
     ];
     hears("claude", &files, &["input"]);
+}
+
+#[test]
+fn claude_asks_once_while_other_calls_of_the_turn_end() {
+    let sandbox = Sandbox::new();
+    let ask = Payload::load("claude/permission-request-bash.json");
+    let object: serde_json::Value = serde_json::from_slice(ask.bytes()).expect("JSON");
+    let of_this_turn =
+        |payload: Payload| ["session_id", "prompt_id"].into_iter().fold(payload, |payload, id| payload.with(id, object[id].clone()));
+    let ended = || of_this_turn(Payload::load("claude/post-tool-use-bash.json"));
+    let reminder = || Payload::load("claude/notification-permission_prompt.json");
+    let asked = ended().with("tool_input", object["tool_input"].clone());
+    claude(&sandbox, ask).run().success();
+    for other in [ended(), ended().with("tool_name", "Write"), asked.clone().with("agent_id", "a")] {
+        claude(&sandbox, other).run().success();
+        claude(&sandbox, reminder()).run().success().stdout_is("{}\n");
+    }
+    claude(&sandbox, asked).run().success();
+    let shown = claude(&sandbox, reminder()).run();
+    assert_eq!(notifications(&shown.success().terminal_sequence()).len(), 1, "a new question without a PermissionRequest");
 }
 
 #[test]
