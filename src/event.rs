@@ -142,6 +142,8 @@ pub struct Event {
     /// The agent's own name of the event, for the log; empty if there was none.
     pub source: String,
     pub session: Option<String>,
+    /// The pane that a message without a session comes from: two of them are not one.
+    pub pane: Option<String>,
     /// The turn within the session; without one, duplicates are found by time.
     pub turn: Option<String>,
     /// Project folder: a workspace root or the agent's working folder.
@@ -172,6 +174,7 @@ impl Event {
             speaker,
             source: String::new(),
             session: None,
+            pane: None,
             turn: None,
             project: None,
             ask: None,
@@ -257,6 +260,8 @@ pub enum ReplyForm {
 /// A payload, understood.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Parsed {
+    /// Who has sent it, whatever it is called: an agent's name in `hook AGENT`, or `copilot`.
+    pub origin: &'static str,
     pub signal: Signal,
     pub event: Event,
     pub reply: ReplyForm,

@@ -137,7 +137,8 @@ impl Call {
             asked.set(asked.get() + 1);
             self.ancestors.clone()
         };
-        let input = Input { payload, argument: self.argument.as_deref(), agent: self.agent, env: &env, ancestors: &ancestors };
+        let input =
+            Input { payload, argument: self.argument.as_deref(), agent: self.agent, env: &env, folder: &|| None, ancestors: &ancestors };
         let parsed = agents::parse(agents::find(self.hook).expect("a known agent"), &input);
         assert!(asked.get() <= 1, "{}: ancestors are asked for once at most", self.file);
         parsed
@@ -291,7 +292,7 @@ fn an_ask_is_known_again_in_what_follows_its_answer() {
 
 /// One compact line.
 fn line(call: &Call) -> String {
-    let Parsed { signal, event, reply, notes } = call.parse();
+    let Parsed { signal, event, reply, notes, .. } = call.parse();
     let mut line = format!("{} | {} | ", call.file, call.command_line());
     match signal {
         Signal::Attention(kind) => write!(line, "{kind}"),
@@ -439,7 +440,7 @@ fn survives(bytes: &[u8], argument: Option<&str>) {
     let env = Env::from_iter([("HOME", "/nonexistent")]);
     for agent in ["claude", "cursor", "codex", "pi", "generic"] {
         let agent = agents::find(agent).expect("a known agent");
-        let input = Input { payload: bytes, argument, agent: None, env: &env, ancestors: &Vec::new };
+        let input = Input { payload: bytes, argument, agent: None, env: &env, folder: &|| None, ancestors: &Vec::new };
         let parsed = agents::parse(agent, &input);
         assert!(!parsed.event.speaker.label.is_blank() && !parsed.event.speaker.id.is_empty());
     }

@@ -27,7 +27,7 @@ impl Agent for Pi {
             Some(asked) if !payload.is_present() => pi_ask(&asked, input.env, &mut event),
             _ => shape::decide(&mut event, claude::event_name(root), input.argument, |name, event| read(name, root, event)),
         };
-        Parsed { signal, event, reply: self.failure_reply(), notes: Vec::new() }
+        Parsed { origin: self.id(), signal, event, reply: self.failure_reply(), notes: Vec::new() }
     }
 
     /// The extension listens to nothing.

@@ -136,8 +136,8 @@ pub(super) fn read(name: &str, root: &Json, dialect: Dialect, event: &mut Event)
         () if is(&["PostToolUse", "PostToolUseFailure"]) => {
             event.answers = Answers::Asks(identities(root));
             if dialect.tool_events && tool.is_some_and(is_shell) {
-                // Many commands run in one turn: the call's id tells their events apart.
-                event.ask = root.text(TOOL_USE_ID).map(|id| Ask { identity: AskIdentity::Id(id.to_owned()), title: None });
+                // Many commands run in one turn: the call's id, or its content, tells their events apart.
+                event.ask = identities(root).into_iter().next().map(|identity| Ask { identity, title: None });
                 Signal::Attention(Kind::Tool)
             } else {
                 Signal::Resumed

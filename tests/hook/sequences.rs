@@ -127,6 +127,32 @@ fn claude_without_a_person_never_writes_to_a_terminal_even_where_headless_runs_c
 }
 
 #[test]
+fn neither_does_it_under_another_name() {
+    let sandbox = Sandbox::new();
+    sandbox.config("[policy]\nheadless = true\n");
+    let hook = invocation(&sandbox, "claude/stop-print.json").command.env("AGENT_NOTIFY_AGENT", "Robot");
+    let (outcome, terminal) = hook.run_on(Persona::GHOSTTY);
+    outcome.success().stdout_is("{}\n");
+    assert_eq!(terminal.notifications(0), []);
+}
+
+#[test]
+fn agents_without_a_session_are_told_apart_by_pane_and_folder() {
+    let sandbox = Sandbox::new();
+    let finished = |pane: &str, folder: &str| {
+        let folder = sandbox.path(folder);
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let hook = sandbox.command(["hook", "generic", "--agent", "Aider", "finished"]).working_folder(folder);
+        hook.env("TMUX_PANE", pane).stdin("{}").run().success();
+        sandbox.last_decision().0
+    };
+    for (pane, folder) in [("%1", "home/a"), ("%2", "home/a"), ("%1", "home/b")] {
+        assert_eq!(finished(pane, folder), "deliver", "{pane} {folder}");
+        assert_eq!(finished(pane, folder), "suppress", "{pane} {folder}");
+    }
+}
+
+#[test]
 fn claude_without_prompt_ids_asks_once() {
     hears("claude", &["permission-request-bash-v2.1.138", "notification-permission_prompt-v2.1.138"], &["input"]);
 }

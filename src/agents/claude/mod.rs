@@ -32,7 +32,7 @@ impl Agent for Claude {
         let reply = reply(input.env, event.headless);
         let signal =
             shape::decide(&mut event, event_name(root), input.argument, |name, event| shape::read(name, root, Dialect::CLAUDE, event));
-        Parsed { signal, event, reply, notes: Vec::new() }
+        Parsed { origin: self.id(), signal, event, reply, notes: Vec::new() }
     }
 
     /// Safe whoever is listening: Cursor may have imported the hook.

@@ -1,5 +1,6 @@
 //! What counts as the same event, and which asks are still open: keys for the ledger, which knows nothing of events.
 
+use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
 use crate::event::{Answers, AskIdentity, Event, Kind, Signal, fingerprint};
@@ -51,10 +52,18 @@ fn ask_key(identity: &AskIdentity) -> u128 {
     }
 }
 
-/// The turn of an event, or its session where turns have no id.
+/// The turn of an event, or its session where turns have no id. Without a session, pane and project have to tell apart who
+/// speaks.
 fn turn_key(event: &Event) -> u128 {
-    let part = |text: &Option<String>| text.as_deref().unwrap_or_default().as_bytes().to_vec();
-    fingerprint(&[event.speaker.id.as_bytes(), &part(&event.session), &part(&event.turn)])
+    let text = |text: &Option<String>| text.as_deref().unwrap_or_default().as_bytes().to_vec();
+    let (speaker, turn) = (event.speaker.id.as_bytes(), text(&event.turn));
+    match &event.session {
+        Some(session) => fingerprint(&[speaker, session.as_bytes(), &turn]),
+        None => {
+            let project = event.project.as_deref().map(|folder| folder.as_os_str().as_bytes()).unwrap_or_default();
+            fingerprint(&[speaker, b"", &turn, &text(&event.pane), project])
+        }
+    }
 }
 
 impl Duplicates {
@@ -69,12 +78,15 @@ impl Duplicates {
             (Kind::Input, Some(AskIdentity::Content(hash))) => (hash.to_le_bytes().to_vec(), asks, Some(SAME_ASK)),
             (Kind::Input, None) => (Vec::new(), asks, Some(SAME_ASK)),
             (Kind::Input, Some(AskIdentity::Id(id))) => (id.as_bytes().to_vec(), asks, None),
-            // Several tools run in one turn; the id of the call tells them apart.
+            // Several tools run in one turn; the id of the call tells them apart, else what is called and when.
             (Kind::Tool, Some(AskIdentity::Id(id))) => (id.as_bytes().to_vec(), Role::Other, None),
-            (Kind::Stop | Kind::Error | Kind::Idle | Kind::Tool, _) => (Vec::new(), Role::Other, None),
+            (Kind::Tool, Some(AskIdentity::Content(hash))) => (hash.to_le_bytes().to_vec(), Role::Other, Some(SAME_ASK)),
+            (Kind::Tool, _) => (Vec::new(), Role::Other, Some(SAME_ASK)),
+            (Kind::Stop | Kind::Error | Kind::Idle, _) => (Vec::new(), Role::Other, None),
         };
         let has_id = matches!(identity, Some(AskIdentity::Id(_)));
         let lifetime = match repeats_within {
+            Some(window) if kind == Kind::Tool && identity.is_some() => Lifetime::Within(window),
             _ if !has_turn && !has_id => Lifetime::Within(WITHOUT_TURN),
             Some(window) => Lifetime::Within(window),
             None => Lifetime::Once,
@@ -212,6 +224,31 @@ mod tests {
         assert!(desk.attempts(Kind::Input, &event(None, Some(AskIdentity::Content(1))), 0));
         assert!(!desk.attempts(Kind::Input, &event(None, Some(AskIdentity::Newest(2))), 6000));
         assert!(desk.attempts(Kind::Input, &event(None, Some(AskIdentity::Newest(2))), 16_000));
+    }
+
+    #[test]
+    fn without_a_session_pane_and_project_decide() {
+        let desk = Desk::new();
+        let stop = |pane: Option<&str>, project: &str| {
+            let event = Event { pane: pane.map(str::to_owned), project: Some(project.into()), ..Event::of(Speaker::named("Aider")) };
+            desk.attempts(Kind::Stop, &event, 0)
+        };
+        assert!(stop(Some("%1"), "/p") && stop(Some("%2"), "/p") && stop(Some("%1"), "/q") && stop(None, "/p"));
+        assert!(!stop(Some("%1"), "/p") && !stop(None, "/p"));
+    }
+
+    #[test]
+    fn calls_without_an_id_are_told_apart_by_content_and_time() {
+        let desk = Desk::new();
+        for turn in [Some("1"), None] {
+            let call = |hash| event(turn, Some(AskIdentity::Content(hash)));
+            assert!(desk.attempts(Kind::Tool, &call(1), 0));
+            assert!(!desk.attempts(Kind::Tool, &call(1), 1900), "the hook of a second installation");
+            assert!(desk.attempts(Kind::Tool, &call(2), 0));
+            assert!(desk.attempts(Kind::Tool, &call(1), 2100), "run again");
+        }
+        assert!(desk.attempts(Kind::Tool, &event(Some("2"), None), 0));
+        assert!(desk.attempts(Kind::Tool, &event(Some("2"), None), 2100));
     }
 
     #[test]
