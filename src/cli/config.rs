@@ -85,7 +85,7 @@ fn init(path: &Path) -> Result<(), Error> {
 }
 
 fn set(path: &Path, key: &str, value: &str) -> Result<(), Error> {
-    let old = match std::fs::read(path) {
+    let old = match files::read_small(path, config::MOST_BYTES) {
         Ok(bytes) => String::from_utf8(bytes).map_err(|error| {
             let valid = error.utf8_error().valid_up_to();
             let line = error.as_bytes()[..valid].iter().filter(|byte| **byte == b'\n').count() + 1;

@@ -9,6 +9,10 @@ use super::keys::{KEYS, Key};
 use super::value::Value;
 use super::{Config, FILE};
 use crate::environment::Env;
+use crate::files;
+
+/// Of a file that a person edits.
+pub(crate) const MOST_BYTES: u64 = 1 << 20;
 
 /// Something in the file that was not used.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -38,7 +42,7 @@ pub fn load(env: &Env) -> Loaded {
 }
 
 fn load_file(path: &Path) -> (Config, Vec<Warning>) {
-    match std::fs::read(path) {
+    match files::read_small(path, MOST_BYTES) {
         Ok(bytes) => match String::from_utf8(bytes) {
             Ok(text) => parse(&text),
             Err(error) => {

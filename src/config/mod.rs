@@ -13,6 +13,7 @@ use std::time::Duration;
 
 pub use edit::{Edit, is_secret, set};
 pub use keys::{KEYS, Key};
+pub(crate) use load::MOST_BYTES;
 pub use load::{Loaded, Warning, load, parse};
 pub use quiet::QuietHours;
 pub use render::{effective, template};

@@ -80,7 +80,8 @@ impl State {
         let Some(path) = self.log_file() else { return Ok(Vec::new()) };
         let mut text = String::new();
         for file in [older(&path), path] {
-            match std::fs::read(&file) {
+            // Far more than it ever holds.
+            match files::read_small(&file, 64 * MOST_BYTES) {
                 Ok(bytes) => text.push_str(&String::from_utf8_lossy(&bytes)),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),

@@ -215,6 +215,40 @@ fn without_a_place_for_state_the_notification_still_goes_out() {
     }
 }
 
+#[test]
+fn a_named_pipe_in_place_of_a_file_makes_nobody_wait() {
+    for place in ["config/agent-notify/config.toml", "state/agent-notify/log.jsonl"] {
+        let sandbox = Sandbox::new();
+        let path = sandbox.path(place);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().expect("mkfifo").success());
+        let outcome = claude(&sandbox, Payload::load("claude/stop.json")).run();
+        assert_eq!(notifications(&outcome.success().terminal_sequence()).len(), 1, "{place}: {outcome:?}");
+        for arguments in [&["config", "show"][..], &["config", "set", "events.stop", "true"], &["log"]] {
+            sandbox.command(arguments).run().within(Duration::from_secs(10));
+        }
+    }
+}
+
+#[test]
+fn a_payload_is_not_waited_for_longer_than_it_takes() {
+    let sandbox = Sandbox::new();
+    let payload = Payload::load("claude/stop.json");
+    std::fs::write(sandbox.path("payload"), payload.bytes()).expect("a file");
+    let folder = sandbox.path("");
+    let open = |shell: &'static str| ["sh".as_ref(), "-c".as_ref(), shell.as_ref(), folder.as_os_str()].map(std::ffi::OsStr::to_owned);
+    // The writer keeps its end open for longer than anybody waits.
+    let complete = "{ cat \"$0/payload\"; exec sleep 60; } | { \"$@\"; echo $? >\"$0/ended\"; }";
+    let start = std::time::Instant::now();
+    let job = claude(&sandbox, Vec::new()).below(open(complete)).script();
+    job.start_detached();
+    super::support::eventually("an end", || sandbox.path("ended").exists().then_some(()));
+    assert!(start.elapsed() < Duration::from_millis(2500), "{:?}", start.elapsed());
+    assert_eq!(sandbox.last_decision().0, "deliver");
+    let endless = sandbox.command(["hook", "claude"]).redirected("</dev/zero").run();
+    endless.success().stdout_is("{}\n").within(Duration::from_secs(15));
+}
+
 /// No file can grow: every write fails as on a full disk (the signal is ignored, as nothing sends it there).
 const FULL_DISK: &str = "trap '' XFSZ; ulimit -f 0";
 
