@@ -91,6 +91,17 @@ fn ten_megabytes_of_answer_are_no_reason_to_be_silent() {
 }
 
 #[test]
+fn fifteen_megabytes_of_small_values_need_little_memory() {
+    let sandbox = Sandbox::new();
+    let zeros = "0,".repeat(7_500_000);
+    for field in ["tool_response", "tool_input"] {
+        let payload = format!("{{\"{field}\":[{zeros}0],\"hook_event_name\":\"Stop\",\"session_id\":\"{field}\"}}");
+        let outcome = claude(&sandbox, payload).after("ulimit -v 200000").run();
+        assert_eq!(notifications(&outcome.success().terminal_sequence()).len(), 1, "{field}: {outcome:?}");
+    }
+}
+
+#[test]
 fn standard_input_that_ends_late_or_never_is_read_in_pieces() {
     let sandbox = Sandbox::new();
     let payload = Payload::load("claude/stop.json");
