@@ -15,9 +15,10 @@ fn help_and_version_are_printed_on_request() {
     let help = sandbox.command(["--help"]).run().success().text();
     for command in ["hook", "send", "test", "log", "config"] {
         assert!(help.contains(command), "{command}: {help}");
-        if command != "hook" {
-            sandbox.command([command, "--help"]).run().success();
-        }
+        sandbox.command([command, "--help"]).run().success().stdout_has("Usage");
+    }
+    for arguments in [&["help", "hook"][..], &["hook", "--help"], &["hook", "-h"]] {
+        sandbox.command(arguments).run().success().stdout_has("--agent <NAME>");
     }
     sandbox.command(["--version"]).run().success().stdout_has(env!("CARGO_PKG_VERSION"));
 }

@@ -306,6 +306,7 @@ mod tests {
         assert_eq!(signal("generic", "finished"), Signal::Attention(Kind::Stop));
         for agent in AGENTS {
             assert_eq!(signal(agent.id(), "nonsense"), Signal::Silent(Silence::UnknownEvent));
+            assert_eq!(Call::new(agent.id()).argument("nonsense").json("").event.source, "", "what names no event is not repeated");
             assert_eq!(signal(agent.id(), " "), Signal::Silent(Silence::NoEvent));
             assert_eq!(Call::new(agent.id()).json("").signal, Signal::Silent(Silence::NoEvent));
         }

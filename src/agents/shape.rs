@@ -92,11 +92,15 @@ pub(super) fn decide(
     let Some(argument) = argument.filter(|argument| !argument.trim_ascii().is_empty()) else {
         return Signal::Silent(Silence::NoEvent);
     };
-    argument.clone_into(&mut event.source);
     let kind = Kind::parse(argument);
     // Whatever the end of a turn is called, the payload may still say that it is none.
     let name = if kind == Some(Kind::Stop) { "Stop" } else { argument };
-    own(name, event).or(kind.map(Signal::Attention)).unwrap_or(Signal::Silent(Silence::UnknownEvent))
+    let Some(signal) = own(name, event).or(kind.map(Signal::Attention)) else {
+        // Anything may have landed in the place of an event, a secret too: it is not logged.
+        return Signal::Silent(Silence::UnknownEvent);
+    };
+    argument.clone_into(&mut event.source);
+    signal
 }
 
 /// Reads a message with one of Claude's event names (in any letter case); `None` for any other name. Fills in ask, words,

@@ -62,13 +62,14 @@ struct HookHelp {
     /// stop, input, error, idle or tool; the payload beats it
     event: Option<String>,
     /// Name of a generic agent
-    #[arg(long, value_name = "NAME")]
-    agent_name: Option<String>,
+    #[arg(long = "agent", id = "name", value_name = "NAME")]
+    name: Option<String>,
 }
 
-/// Whether a person at a terminal asks how `hook` works: an agent never gives its hook a terminal for stdout.
+/// Whether a person asks how `hook` works: no agent gives its hook this argument and no other, or a terminal for stdout.
 pub(crate) fn wants_hook_help(arguments: &[OsString]) -> bool {
-    arguments.iter().any(|word| word == "--help" || word == "-h") && std::io::stdout().is_terminal()
+    let asks = |word: &OsString| word == "--help" || word == "-h";
+    matches!(arguments, [only] if asks(only)) || (arguments.iter().any(asks) && std::io::stdout().is_terminal())
 }
 
 /// Reads the arguments (without the program's name) and runs the command.

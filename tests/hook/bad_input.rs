@@ -158,7 +158,7 @@ fn unknown_arguments_after_hook_are_answered_with_an_empty_object() {
         &["hook", ""],
         &["hook", "nobody"],
         &["hook", "nobody", "stop", "more", "and more"],
-        &["hook", "--help"],
+        &["hook", "cursor", "--help"],
         &["hook", "--bogus"],
         &["hook", "generic"],
         &["hook", "generic", "--agent"],
