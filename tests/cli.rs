@@ -258,6 +258,55 @@ fn the_log_tells_why() {
 }
 
 #[test]
+fn no_decisions_are_no_lines() {
+    let sandbox = Sandbox::new();
+    sandbox.command(["log", "-n", "0"]).run().success().stdout_is("");
+    claude(&sandbox, Payload::load("claude/stop.json")).run().success();
+    sandbox.command(["log", "-n", "0"]).run().success().stdout_is("");
+}
+
+#[test]
+fn a_full_disk_behind_standard_output_is_told() {
+    let sandbox = Sandbox::new();
+    claude(&sandbox, Payload::load("claude/stop.json")).run().success();
+    for arguments in [&["log"][..], &["log", "--json"], &["config", "show"], &["config", "path"], &["--help"], &["--version"]] {
+        sandbox.command(arguments).redirected(">/dev/full").run().code(1).explains();
+    }
+}
+
+#[test]
+fn a_fresh_configuration_goes_where_its_link_leads() {
+    let sandbox = Sandbox::new();
+    let link = sandbox.path("config/agent-notify/config.toml");
+    std::fs::create_dir_all(link.parent().expect("a folder")).expect("a folder");
+    std::os::unix::fs::symlink(sandbox.path("home/mine.toml"), &link).expect("a link");
+    sandbox.command(["config", "init"]).run().success();
+    assert!(link.is_symlink() && sandbox.path("home/mine.toml").is_file());
+}
+
+#[test]
+fn a_read_only_configuration_is_not_written() {
+    let sandbox = Sandbox::new();
+    sandbox.config("[events]\nidle = true\n");
+    let path = sandbox.path("config/agent-notify/config.toml");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o444)).expect("chmod");
+    sandbox.command(["config", "set", "events.idle", "false"]).run().code(1).stderr_has("read-only").stderr_has("chmod");
+    assert_eq!(sandbox.config_text().as_deref(), Some("[events]\nidle = true\n"));
+}
+
+#[test]
+fn known_agents_have_their_own_name_in_what_is_sent() {
+    let sandbox = Sandbox::new();
+    let titles = |arguments: &[&str], name: &str| {
+        let text = sandbox.command(arguments).env("AGENT_NOTIFY_AGENT", name).run().text();
+        serde_json::from_str::<Value>(&text).expect("JSON")["title"].as_str().expect("a title").to_owned()
+    };
+    assert!(titles(&["send", "--json", "--agent", "codex"], "").starts_with("Codex — "));
+    assert!(titles(&["send", "--json"], "CLAUDE").starts_with("Claude — "));
+    assert!(titles(&["send", "--json"], "Robot").starts_with("Robot — "));
+}
+
+#[test]
 fn a_reader_that_goes_away_is_no_error() {
     let sandbox = Sandbox::new();
     for _ in 0..3 {

@@ -175,7 +175,8 @@ fn origin(payload: &Payload, env: &Env) -> Option<Origin> {
 }
 
 /// A speaker by a name from outside; the known agents keep their ids and labels. `None` for a blank name.
-fn speaker(name: &str) -> Option<Speaker> {
+#[must_use]
+pub fn speaker(name: &str) -> Option<Speaker> {
     let known = find(name.trim()).filter(|agent| agent.id() != GENERIC.id());
     let speaker = Speaker::named(known.map_or(name, |agent| agent.label()));
     (!speaker.label.is_blank()).then_some(speaker)

@@ -75,7 +75,8 @@ fn show(loaded: &Loaded, path: &Path, json: bool) {
 }
 
 fn init(path: &Path) -> Result<(), Error> {
-    if path.symlink_metadata().is_ok() {
+    // A link that leads nowhere yet is followed.
+    if path.exists() {
         output::line(&format!("{} is there already; nothing was changed", output::visible(&path.to_string_lossy())));
         return Ok(());
     }
@@ -110,6 +111,12 @@ fn set(path: &Path, key: &str, value: &str) -> Result<(), Error> {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Error> {
+    // Whoever has made it so, or whatever makes the file anew, would not expect it to change; root could.
+    if path.metadata().is_ok_and(|metadata| metadata.permissions().readonly()) {
+        return Err(Error::new("the configuration is read-only")
+            .path(path)
+            .hint("if that is not meant, run `chmod u+w` on it; if something else writes this file, change it there"));
+    }
     files::replace(path, text.as_bytes(), PRIVATE).map_err(|error| {
         Error::new("the configuration cannot be written")
             .path(path)

@@ -14,8 +14,9 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 
 use crate::environment::Env;
+use crate::error::Error;
 
-/// Status codes (SPEC section 1).
+/// Status codes beside 0 and that of wrong usage, 2.
 const FAILED: u8 = 1;
 const PENDING: u8 = 5;
 
@@ -78,9 +79,12 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     let cli = match Cli::try_parse_from(std::iter::once(program).chain(arguments)) {
         Ok(cli) => cli,
         Err(error) => {
-            // A closed pipe behind `--help` is no error.
-            let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+            let printed = error.print();
+            // Wrong usage goes to stderr, and has its status whether or not anybody can read why.
+            if !error.use_stderr() {
+                output::note_trouble(printed);
+            }
+            return finish(Ok(ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))));
         }
     };
     let env = Env::current();
@@ -91,6 +95,15 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
         Command::Log(arguments) => log::run(&arguments, &env),
         Command::Config(action) => config::run(action, &env),
         Command::SelfUpdate(arguments) => self_update::run(&arguments, &env),
+    };
+    finish(result)
+}
+
+/// The status, after a word on what went wrong.
+fn finish(result: Result<ExitCode, Error>) -> ExitCode {
+    let result = match output::trouble() {
+        Some(trouble) if result.is_ok() => Err(trouble),
+        _ => result,
     };
     result.unwrap_or_else(|error| {
         output::error(&error);
