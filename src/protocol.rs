@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Exactly one of these is sent to a terminal: several would notify twice (facts: kitty, foot, Ghostty).
+/// Exactly one of these is sent to a terminal: several would notify twice (kitty, foot and Ghostty know more than one).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Protocol {
     /// `ESC ] 777 ; notify ; title ; body BEL`: Ghostty, foot, WezTerm, Konsole, …

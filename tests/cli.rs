@@ -1,4 +1,4 @@
-//! The commands for people: what SPEC says of them, without their wording.
+//! The commands for people: what they do and how they end, without their wording.
 
 mod support;
 

@@ -25,7 +25,7 @@ use crate::protocol::Protocol;
 /// The file's name in the configuration folder.
 pub const FILE: &str = "config.toml";
 
-/// Every setting, as SPEC section 6 lists them.
+/// Every setting; [`KEYS`] lists them for people.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     pub events: Events,
