@@ -136,7 +136,8 @@ pub struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// Which of the events that notify nobody are needed by a feature that is on (SPEC section 3); each costs a process.
+    /// Which of the events that notify nobody are needed by a feature that is on (`policy.grace`, `policy.min_turn`,
+    /// `herdr.report_state`); each costs a process.
     pub(super) fn state_events(&self) -> StateEvents {
         let (grace, min_turn) = (!self.config.policy.grace.is_zero(), !self.config.policy.min_turn.is_zero());
         let reported = self.config.herdr.report_state;
