@@ -143,10 +143,19 @@ impl Shown {
 
     /// One line a file.
     pub(super) fn print(&self) {
+        self.print_files(&self.unchanged);
+    }
+
+    /// One line a file that was changed.
+    pub(super) fn print_changes(&self) {
+        self.print_files(&[]);
+    }
+
+    fn print_files(&self, unchanged: &[(String, String)]) {
         for (owner, path, deed) in &self.changes {
             output::line(&format!("  {owner:<8} {} {deed}", output::visible(path)));
         }
-        for (owner, path) in &self.unchanged {
+        for (owner, path) in unchanged {
             output::line(&format!("  {owner:<8} {} unchanged", output::visible(path)));
         }
         self.notes.iter().for_each(|note| output::note(note));

@@ -55,7 +55,7 @@ pub(super) fn history(arguments: &History, env: &Env) -> Result<ExitCode, Error>
             State::Open | State::Committed => "  (interrupted: `agent-notify rollback --recover`)",
         };
         let undid = entry.undid.as_ref().map(|id| format!("  back to before {id}")).unwrap_or_default();
-        output::line(&format!("{}  {:<11}{undid}{state}", entry.id, entry.kind));
+        output::line(format!("{}  {:<11}{undid}{state}", entry.id, entry.kind).trim_end());
         for file in &entry.files {
             let deed = match file.deed {
                 Deed::Created => "created",

@@ -9,7 +9,7 @@ use super::changes::{self, Ended, Manner};
 use super::{PENDING, output};
 use crate::config;
 use crate::engine::effect::WATCH_PAUSE;
-use crate::engine::{Options, Plan, Store, plan};
+use crate::engine::{FileChange, Options, Plan, Store, plan};
 use crate::environment::Env;
 use crate::error::Error;
 use crate::install::gather::{self, Choice, Gathered};
@@ -83,7 +83,7 @@ pub(super) struct Uninstall {
     #[command(flatten)]
     which: Which,
     /// Also the configuration, what is remembered, and the program
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["claude", "cursor"])]
     purge: bool,
     /// Show the exact change of every file; write nothing
     #[arg(long)]
@@ -175,7 +175,11 @@ pub(super) fn uninstall(arguments: &Uninstall, env: &Env) -> Result<ExitCode, Er
     let choice = Choice { agents: arguments.which.agents(), ..Choice::default() };
     let make = |store: &Store| {
         let gathered = gather::for_uninstall(&choice, env, &config, &changes::receipts(store)?, arguments.purge);
-        Ok(plan::uninstall(&gathered.claims, store, WATCH_PAUSE))
+        let mut plan = plan::uninstall(&gathered.claims, store, WATCH_PAUSE);
+        if arguments.purge {
+            take_configuration(&mut plan, store, env);
+        }
+        Ok(plan)
     };
     let manner = Manner { json: arguments.json, yes: arguments.yes };
     if arguments.dry_run {
@@ -189,7 +193,8 @@ pub(super) fn uninstall(arguments: &Uninstall, env: &Env) -> Result<ExitCode, Er
         match &ended {
             Ended::Committed { id, plan } => {
                 output::line(&format!("uninstalled (transaction {id}):"));
-                plan.print();
+                // What has nothing of ours may not even be there.
+                plan.print_changes();
             }
             Ended::Nothing(_) => output::line("nothing of agent-notify is installed"),
             Ended::Declined => output::line("nothing was written"),
@@ -200,6 +205,19 @@ pub(super) fn uninstall(arguments: &Uninstall, env: &Env) -> Result<ExitCode, Er
         purge(env)?;
     }
     Ok(changes::status_of(&ended))
+}
+
+/// The configuration goes, whatever the person wrote into it since; a link, and what it leads to, is their own.
+fn take_configuration(plan: &mut Plan, store: &Store, env: &Env) {
+    let Some(path) = env.config_folder().map(|folder| folder.join(config::FILE)) else { return };
+    let is_file = path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
+    let Some(bytes) = is_file.then(|| std::fs::read(&path).ok()).flatten() else { return };
+    plan.unchanged.retain(|same| same.path != path);
+    let emptied =
+        store.receipts().unwrap_or_default().get(gather::CONFIG, &path).map(|receipt| receipt.folders.clone()).unwrap_or_default();
+    let removal = FileChange { emptied, ..FileChange::plain(gather::CONFIG, &path, Some(bytes), None, 0) };
+    plan.changes.retain(|change| change.path != path);
+    plan.changes.push(removal);
 }
 
 /// What is remembered goes last: until then everything could be undone.

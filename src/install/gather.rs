@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::{project, target};
 use crate::agents::{self, Agent, Command, Request, Scope};
-use crate::claim::{Claim, Content, Hooks, Whole};
+use crate::claim::{Claim, Content, Hooks, MARK, Whole};
 use crate::config::{self, Config};
 use crate::engine::{Conflict, Receipts, Refusal};
 use crate::environment::Env;
@@ -49,7 +49,7 @@ pub struct Gathered {
 /// For `install`.
 ///
 /// # Errors
-/// The program cannot stand in a hook, or the project's files lead out of the project.
+/// The program cannot stand in a hook.
 pub fn for_install(choice: &Choice, env: &Env, config: &Config) -> Result<Gathered, Error> {
     let running = std::env::current_exe()
         .map_err(|error| Error::new("the running program is not known").because(error.to_string()).hint("run it by its path"))?;
@@ -63,8 +63,12 @@ pub fn for_install(choice: &Choice, env: &Env, config: &Config) -> Result<Gather
     ask_agents(choice, env, config, &command, &scope, &mut gathered);
     if let Scope::Project(root) = &scope {
         for claim in &gathered.claims {
-            project::check_inside(root, &claim.path)?;
-            if project::is_tracked(env, root, &claim.path) == Some(true) {
+            if let Err(error) = project::check_inside(root, &claim.path) {
+                // Told like any other conflict: the path stands before it already.
+                let what = format!("{}: {}", error.what, error.why.unwrap_or_default());
+                let refusal = Refusal { what, hint: error.hint, ..Refusal::default() };
+                gathered.conflicts.push(Conflict { owner: claim.owner.to_owned(), path: claim.path.clone(), refusal });
+            } else if project::is_tracked(env, root, &claim.path) == Some(true) {
                 gathered.notes.push(format!("{} is tracked by git: the entry names a path of this host", claim.path.display()));
             }
         }
@@ -123,9 +127,10 @@ pub fn for_uninstall(choice: &Choice, env: &Env, config: &Config, receipts: &Rec
     gathered
 }
 
-/// A file that goes as a whole, whatever it holds now.
+/// A file that goes as a whole: the program also where another version of it has taken its place.
 fn whole(owner: &'static str, path: &Path) -> Claim {
-    Claim { owner, path: path.to_owned(), content: Content::Whole(Whole { bytes: Vec::new(), mode: PRIVATE, mark: b"" }) }
+    let mark: &[u8] = if owner == BINARY { MARK.as_bytes() } else { b"" };
+    Claim { owner, path: path.to_owned(), content: Content::Whole(Whole { bytes: Vec::new(), mode: PRIVATE, mark }) }
 }
 
 /// Made where there is none; a person's own is never touched.
