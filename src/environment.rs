@@ -1,5 +1,5 @@
 //! Every environment variable by name, and the environment as a value: of this process, of another one, or made by hand in
-//! tests. A blank variable counts as unset (SPEC section 6). Knows nothing of what the values are for.
+//! tests. A blank variable counts as unset. Knows nothing of what the values are for.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};

@@ -142,12 +142,16 @@ pub struct Event {
     /// The agent's own name of the event, for the log; empty if there was none.
     pub source: String,
     pub session: Option<String>,
+    /// The pane that a message without a session comes from: two of them are not one.
+    pub pane: Option<String>,
     /// The turn within the session; without one, duplicates are found by time.
     pub turn: Option<String>,
     /// Project folder: a workspace root or the agent's working folder.
     pub project: Option<PathBuf>,
     /// What the person is asked, for `Kind::Input`; the id of the call, for `Kind::Tool`.
     pub ask: Option<Ask>,
+    /// Asks before this message that it shows to be answered.
+    pub answers: Answers,
     /// The agent's words; shown only with `content.message`.
     pub words: Option<String>,
     /// A turn of a subagent.
@@ -170,9 +174,11 @@ impl Event {
             speaker,
             source: String::new(),
             session: None,
+            pane: None,
             turn: None,
             project: None,
             ask: None,
+            answers: Answers::None,
             words: None,
             subagent: false,
             headless: false,
@@ -213,7 +219,19 @@ pub enum AskIdentity {
     Newest(u128),
 }
 
-/// FNV-1a, 128 bits: names of ledger files and identities of asks. Stable over versions and machines; not for secrets.
+/// Which open asks of its turn a message shows to be answered.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub enum Answers {
+    #[default]
+    None,
+    /// The newest one: the message says that the person has answered, not what.
+    Newest,
+    /// Those of one of these identities: a call is known by its id and by its content.
+    Asks(Vec<AskIdentity>),
+}
+
+/// Keys of the ledger and identities of asks: FNV-1a, 128 bits, over some parts. The same for every version and machine, since
+/// two installations may write one ledger; not for secrets.
 #[must_use]
 pub fn fingerprint(parts: &[&[u8]]) -> u128 {
     const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
@@ -242,6 +260,8 @@ pub enum ReplyForm {
 /// A payload, understood.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Parsed {
+    /// Who has sent it, whatever it is called: an agent's name in `hook AGENT`, or `copilot`.
+    pub origin: &'static str,
     pub signal: Signal,
     pub event: Event,
     pub reply: ReplyForm,

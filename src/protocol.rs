@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Exactly one of these is sent to a terminal: several would notify twice (facts: kitty, foot, Ghostty).
+/// Exactly one of these is sent to a terminal: several would notify twice (kitty, foot and Ghostty know more than one).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Protocol {
     /// `ESC ] 777 ; notify ; title ; body BEL`: Ghostty, foot, WezTerm, Konsole, …
@@ -29,8 +29,10 @@ impl Protocol {
         }
     }
 
+    /// Reads a name in any letter case; `bel` is `bell`, too.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
+        let name = if name.eq_ignore_ascii_case("bel") { Self::Bel.name() } else { name };
         Self::ALL.into_iter().find(|protocol| protocol.name().eq_ignore_ascii_case(name))
     }
 
@@ -49,5 +51,19 @@ impl Protocol {
 impl fmt::Display for Protocol {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_read_back_in_any_letter_case() {
+        for protocol in Protocol::ALL {
+            assert_eq!(Protocol::parse(&protocol.name().to_uppercase()), Some(protocol));
+        }
+        assert_eq!(Protocol::parse("bel"), Some(Protocol::Bel));
+        assert_eq!(Protocol::parse("osc7"), None);
     }
 }

@@ -1,4 +1,4 @@
-//! The commands for people: what SPEC says of them, without their wording.
+//! The commands for people: what they do and how they end, without their wording.
 
 mod support;
 
@@ -15,9 +15,10 @@ fn help_and_version_are_printed_on_request() {
     let help = sandbox.command(["--help"]).run().success().text();
     for command in ["hook", "send", "test", "log", "config"] {
         assert!(help.contains(command), "{command}: {help}");
-        if command != "hook" {
-            sandbox.command([command, "--help"]).run().success();
-        }
+        sandbox.command([command, "--help"]).run().success().stdout_has("Usage");
+    }
+    for arguments in [&["help", "hook"][..], &["hook", "--help"], &["hook", "-h"]] {
+        sandbox.command(arguments).run().success().stdout_has("--agent <NAME>");
     }
     sandbox.command(["--version"]).run().success().stdout_has(env!("CARGO_PKG_VERSION"));
 }
@@ -93,6 +94,25 @@ fn settings_are_set_beside_comments() {
         assert!(text.contains(part), "{part}: {text}");
     }
     claude(&sandbox, Payload::load("claude/stop.json")).run().success().stdout_is("{}\n");
+}
+
+#[test]
+fn an_edit_changes_nothing_else_and_shows_nothing_else() {
+    for text in [
+        "[webhook]\r\nurl = \"https://S3CRET\"\r\n\r\n[events]\r\nidle = true\r\n",
+        "\u{feff}[webhook]\nurl = \"https://S3CRET\"\n[events]\nidle = true",
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.config(text);
+        let outcome = sandbox.command(["config", "set", "events.idle", "false"]).run();
+        outcome.success().stdout_is("events.idle: true → false\n");
+        assert_eq!(sandbox.config_text(), Some(text.replace("true", "false")));
+        let outcome = sandbox.command(["config", "set", "webhook.url", "https://T0KEN"]).run();
+        outcome.success().stdout_is("webhook.url: (redacted) → (redacted)\n");
+        assert_eq!(sandbox.config_text(), Some(text.replace("true", "false").replace("S3CRET", "T0KEN")));
+        let outcome = sandbox.command(["config", "set", "webhook.timeout", "https://T0KEN"]).run();
+        assert!(!(outcome.code(1).text() + &outcome.errors()).contains("T0KEN"), "{outcome:?}");
+    }
 }
 
 #[test]
@@ -235,6 +255,55 @@ fn the_log_tells_why() {
     assert_eq!(lines(&["log", "--json", "-n", "2"]), all[1..]);
     let text = sandbox.command(["log", "-n", "1"]).run().success().text();
     assert!(text.contains("error") || text.contains("Failed"), "{text}");
+}
+
+#[test]
+fn no_decisions_are_no_lines() {
+    let sandbox = Sandbox::new();
+    sandbox.command(["log", "-n", "0"]).run().success().stdout_is("");
+    claude(&sandbox, Payload::load("claude/stop.json")).run().success();
+    sandbox.command(["log", "-n", "0"]).run().success().stdout_is("");
+}
+
+#[test]
+fn a_full_disk_behind_standard_output_is_told() {
+    let sandbox = Sandbox::new();
+    claude(&sandbox, Payload::load("claude/stop.json")).run().success();
+    for arguments in [&["log"][..], &["log", "--json"], &["config", "show"], &["config", "path"], &["--help"], &["--version"]] {
+        sandbox.command(arguments).redirected(">/dev/full").run().code(1).explains();
+    }
+}
+
+#[test]
+fn a_fresh_configuration_goes_where_its_link_leads() {
+    let sandbox = Sandbox::new();
+    let link = sandbox.path("config/agent-notify/config.toml");
+    std::fs::create_dir_all(link.parent().expect("a folder")).expect("a folder");
+    std::os::unix::fs::symlink(sandbox.path("home/mine.toml"), &link).expect("a link");
+    sandbox.command(["config", "init"]).run().success();
+    assert!(link.is_symlink() && sandbox.path("home/mine.toml").is_file());
+}
+
+#[test]
+fn a_read_only_configuration_is_not_written() {
+    let sandbox = Sandbox::new();
+    sandbox.config("[events]\nidle = true\n");
+    let path = sandbox.path("config/agent-notify/config.toml");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o444)).expect("chmod");
+    sandbox.command(["config", "set", "events.idle", "false"]).run().code(1).stderr_has("read-only").stderr_has("chmod");
+    assert_eq!(sandbox.config_text().as_deref(), Some("[events]\nidle = true\n"));
+}
+
+#[test]
+fn known_agents_have_their_own_name_in_what_is_sent() {
+    let sandbox = Sandbox::new();
+    let titles = |arguments: &[&str], name: &str| {
+        let text = sandbox.command(arguments).env("AGENT_NOTIFY_AGENT", name).run().text();
+        serde_json::from_str::<Value>(&text).expect("JSON")["title"].as_str().expect("a title").to_owned()
+    };
+    assert!(titles(&["send", "--json", "--agent", "codex"], "").starts_with("Codex — "));
+    assert!(titles(&["send", "--json"], "CLAUDE").starts_with("Claude — "));
+    assert!(titles(&["send", "--json"], "Robot").starts_with("Robot — "));
 }
 
 #[test]

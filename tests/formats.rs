@@ -81,7 +81,7 @@ fn row(name: &str) -> Row {
         "claude/json5.json" => Refuse(Some((2, 3)), None, "no valid JSON"),
         "claude/disabled-hooks.json" => Note(2, "no hook at all"),
         "claude/unknown-event.json" => Note(3, "there is no event \"OnFinish\""),
-        "cursor/no-version.json" => Note(1, "\"version\" was missing and is added"),
+        "cursor/no-version.json" => Note(1, "\"version\" is missing, and is added"),
         "cursor/unknown-event.json" => Note(4, "\"notification\": Cursor ignores every hook in this file"),
         "cursor/url-in-command.json" => Note(5, "URL in this command: Cursor ignores every hook in this file"),
         "cursor/claude-shape.json" => Note(5, "Cursor ignores every hook in this file"),

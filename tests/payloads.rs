@@ -7,7 +7,7 @@ use std::{cell::Cell, fs};
 
 use agent_notify::agents::{self, Input};
 use agent_notify::environment::Env;
-use agent_notify::event::{AskIdentity, Background, Kind, Parsed, ReplyForm, Signal, Silence};
+use agent_notify::event::{Answers, AskIdentity, Background, Kind, Parsed, ReplyForm, Signal, Silence};
 use proptest::prelude::*;
 
 fn folder() -> PathBuf {
@@ -137,7 +137,8 @@ impl Call {
             asked.set(asked.get() + 1);
             self.ancestors.clone()
         };
-        let input = Input { payload, argument: self.argument.as_deref(), agent: self.agent, env: &env, ancestors: &ancestors };
+        let input =
+            Input { payload, argument: self.argument.as_deref(), agent: self.agent, env: &env, folder: &|| None, ancestors: &ancestors };
         let parsed = agents::parse(agents::find(self.hook).expect("a known agent"), &input);
         assert!(asked.get() <= 1, "{}: ancestors are asked for once at most", self.file);
         parsed
@@ -270,9 +271,28 @@ fn two_that_belong_together_have_one_identity() {
     assert_eq!(project("cursor/reconstructed/stop-empty-roots.json"), Path::new("/home/u/variable"));
 }
 
+#[test]
+fn an_ask_is_known_again_in_what_follows_its_answer() {
+    let parse = |file: &str| Call::of(file).parse().event;
+    for (ask, answer) in [
+        ("claude/permission-request-ask_user_question.json", "claude/post-tool-use-ask_user_question.json"),
+        ("codex/permission-request.json", "codex/post-tool-use.json"),
+        ("codex/pre-tool-use-request_user_input.json", "codex/post-tool-use-request_user_input.json"),
+        ("others/reconstructed/opencode-permission.asked.json", "others/reconstructed/opencode-permission.replied.json"),
+    ] {
+        let identity = parse(ask).ask.expect("an ask").identity;
+        let answers = parse(answer).answers;
+        assert!(matches!(&answers, Answers::Asks(asks) if asks.contains(&identity)), "{ask}: {identity:?}, {answer}: {answers:?}");
+    }
+    let subagents = parse("codex/reconstructed/permission-request-subagent.json").ask.expect("an ask").identity;
+    let answers = parse("codex/post-tool-use.json").answers;
+    assert!(matches!(&answers, Answers::Asks(asks) if !asks.contains(&subagents)), "the same command of a subagent: {answers:?}");
+    assert_eq!(parse("claude/elicitation-result.json").answers, Answers::Newest);
+}
+
 /// One compact line.
 fn line(call: &Call) -> String {
-    let Parsed { signal, event, reply, notes } = call.parse();
+    let Parsed { signal, event, reply, notes, .. } = call.parse();
     let mut line = format!("{} | {} | ", call.file, call.command_line());
     match signal {
         Signal::Attention(kind) => write!(line, "{kind}"),
@@ -420,7 +440,7 @@ fn survives(bytes: &[u8], argument: Option<&str>) {
     let env = Env::from_iter([("HOME", "/nonexistent")]);
     for agent in ["claude", "cursor", "codex", "pi", "generic"] {
         let agent = agents::find(agent).expect("a known agent");
-        let input = Input { payload: bytes, argument, agent: None, env: &env, ancestors: &Vec::new };
+        let input = Input { payload: bytes, argument, agent: None, env: &env, folder: &|| None, ancestors: &Vec::new };
         let parsed = agents::parse(agent, &input);
         assert!(!parsed.event.speaker.label.is_blank() && !parsed.event.speaker.id.is_empty());
     }

@@ -1,4 +1,4 @@
-//! Scenario T16 of the terminal facts: whatever the text, the terminal sees exactly one whole notification.
+//! Whatever the text, the terminal sees exactly one whole notification.
 
 mod support;
 

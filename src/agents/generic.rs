@@ -4,7 +4,7 @@
 use super::payload::{Json, Payload};
 use super::shape::{self, Dialect, Ending};
 use super::{Agent, Input, claude, set_speaker, speaker};
-use crate::event::{Ask, AskIdentity, Event, Kind, Parsed, ReplyForm, Signal, Silence, Speaker, fingerprint};
+use crate::event::{Answers, Ask, AskIdentity, Event, Kind, Parsed, ReplyForm, Signal, Silence, Speaker, fingerprint};
 
 pub(super) struct Generic {
     id: &'static str,
@@ -43,7 +43,7 @@ impl Agent for Generic {
         let fields = root.any(&["properties", "data"]).filter(|_| name.is_some() && root.text(&["type"]) == name).unwrap_or(root);
         let mut event = shape::event(fields, who);
         if event.project.is_none() {
-            event.project = shape::event(root, event.speaker.clone()).project;
+            event.project = shape::event(root, event.speaker.clone()).project.or_else(input.folder);
         }
         let signal = shape::decide(&mut event, name, input.argument, |name, event| {
             let shaped = || Kind::parse(name).map(Signal::Attention);
@@ -55,7 +55,7 @@ impl Agent for Generic {
         if event.words.is_none() {
             event.words = root.text(&["message"]).filter(|_| event.ask.is_none()).map(str::to_owned);
         }
-        Parsed { signal, event, reply: self.failure_reply(), notes: Vec::new() }
+        Parsed { origin: self.id(), signal, event, reply: self.failure_reply(), notes: Vec::new() }
     }
 
     /// Where stdout is a channel of decisions (Copilot, Goose, Gemini, Qwen) this decides nothing; elsewhere it is harmless.
@@ -103,7 +103,11 @@ fn dotted(name: &str, root: &Json, fields: &Json, event: &mut Event) -> Option<S
             event.ask = Some(opencode_ask(fields));
             Signal::Attention(Kind::Input)
         }
-        "permission.replied" | "question.replied" | "question.rejected" => Signal::Resumed,
+        "permission.replied" | "question.replied" | "question.rejected" => {
+            let id = fields.text(&["requestID", "permissionID"]);
+            event.answers = id.map_or(Answers::Newest, |id| Answers::Asks(vec![AskIdentity::Id(id.to_owned())]));
+            Signal::Resumed
+        }
         _ => return None,
     })
 }
@@ -145,6 +149,15 @@ mod tests {
         assert_eq!(label(Call::new("generic"), r#"{"agent":"Crush"}"#), Speaker::named("Crush"));
         assert_eq!(label(Call::new("generic"), r#"{"agent":"\u0007"}"#), Speaker::named("Agent"));
         assert_eq!(label(Call::new("generic"), ""), Speaker::named("Agent"));
+    }
+
+    #[test]
+    fn without_a_folder_in_the_payload_it_is_that_of_the_hook() {
+        let project = |hook: &str, json: &str| Call::new(hook).folder("/hook").argument("stop").json(json).event.project;
+        assert_eq!(project("generic", "").as_deref(), Some(Path::new("/hook")));
+        assert_eq!(project("generic", r#"{"cwd":"/p"}"#).as_deref(), Some(Path::new("/p")));
+        assert_eq!(project("cursor", ""), None, "Cursor runs its hooks in a folder of its own");
+        assert_eq!(project("generic", r#"{"cursor_version":"2026.09.28"}"#), None);
     }
 
     #[test]

@@ -34,6 +34,8 @@ pub struct Input<'a> {
     /// `--agent NAME`.
     pub agent: Option<&'a str>,
     pub env: &'a Env,
+    /// Where the hook runs: the project of an agent whose payload names none. Asked for only there.
+    pub folder: &'a dyn Fn() -> Option<PathBuf>,
     /// Argument vectors of the ancestor processes, nearest first. Called at most once, and only where an agent's payload
     /// leaves something open (about 10 µs an ancestor).
     pub ancestors: &'a dyn Fn() -> Vec<Vec<String>>,
@@ -123,6 +125,10 @@ pub fn parse(agent: &dyn Agent, input: &Input) -> Parsed {
     let payload = source.payload();
     let mut parsed =
         origin(&payload, input.env).map_or_else(|| agent.parse(&payload, input), |origin| origin.of(agent).parse(&payload, input));
+    if parsed.event.session.is_none() {
+        let part = |name| input.env.get(name);
+        parsed.event.pane = part(name::TMUX_PANE).map(|pane| format!("{} {pane}", part(name::TMUX).unwrap_or_default()));
+    }
     parsed.notes.splice(0..0, payload.notes().iter().cloned());
     apply_overrides(&mut parsed, input);
     parsed
@@ -169,7 +175,8 @@ fn origin(payload: &Payload, env: &Env) -> Option<Origin> {
 }
 
 /// A speaker by a name from outside; the known agents keep their ids and labels. `None` for a blank name.
-fn speaker(name: &str) -> Option<Speaker> {
+#[must_use]
+pub fn speaker(name: &str) -> Option<Speaker> {
     let known = find(name.trim()).filter(|agent| agent.id() != GENERIC.id());
     let speaker = Speaker::named(known.map_or(name, |agent| agent.label()));
     (!speaker.label.is_blank()).then_some(speaker)
@@ -218,6 +225,7 @@ mod testing {
         argument: Option<&'a str>,
         agent: Option<&'a str>,
         env: &'a [(&'a str, &'a str)],
+        folder: Option<&'a str>,
         ancestors: Option<&'a [&'a str]>,
     }
 
@@ -238,6 +246,10 @@ mod testing {
             Self { env, ..self }
         }
 
+        pub(super) fn folder(self, folder: &'a str) -> Self {
+            Self { folder: Some(folder), ..self }
+        }
+
         /// Command lines, split at spaces. Without this, asking for ancestors fails the test.
         pub(super) fn ancestors(self, ancestors: &'a [&'a str]) -> Self {
             Self { ancestors: Some(ancestors), ..self }
@@ -255,7 +267,8 @@ mod testing {
                 lines.iter().map(|line| line.split(' ').map(str::to_owned).collect()).collect()
             };
             let env = Env::from_iter(self.env.iter().copied());
-            let input = Input { payload, argument: self.argument, agent: self.agent, env: &env, ancestors: &ancestors };
+            let folder = || self.folder.map(std::path::PathBuf::from);
+            let input = Input { payload, argument: self.argument, agent: self.agent, env: &env, folder: &folder, ancestors: &ancestors };
             let parsed = parse(find(self.hook).expect("a known agent"), &input);
             assert!(asked.get() <= 1, "ancestors are asked for once at most");
             parsed
@@ -294,6 +307,7 @@ mod tests {
         assert_eq!(signal("generic", "finished"), Signal::Attention(Kind::Stop));
         for agent in AGENTS {
             assert_eq!(signal(agent.id(), "nonsense"), Signal::Silent(Silence::UnknownEvent));
+            assert_eq!(Call::new(agent.id()).argument("nonsense").json("").event.source, "", "what names no event is not repeated");
             assert_eq!(signal(agent.id(), " "), Signal::Silent(Silence::NoEvent));
             assert_eq!(Call::new(agent.id()).json("").signal, Signal::Silent(Silence::NoEvent));
         }
@@ -346,6 +360,14 @@ mod tests {
         assert_eq!((lower.event.speaker.id.as_str(), lower.reply), ("cursor", ReplyForm::EmptyObject));
         let inherited = Call::new("claude").env(&[("CURSOR_VERSION", "3.7.21")]).json(STOP);
         assert_eq!(inherited.event.speaker.id, "claude");
+    }
+
+    #[test]
+    fn without_a_session_the_pane_tells_two_apart() {
+        let env = [("TMUX", "/tmp/tmux-0/default,1,0"), ("TMUX_PANE", "%3")];
+        let pane = |json: &str| Call::new("generic").env(&env).json(json).event.pane;
+        assert_eq!(pane(r#"{"event":"stop"}"#).as_deref(), Some("/tmp/tmux-0/default,1,0 %3"));
+        assert_eq!(pane(r#"{"event":"stop","session_id":"s"}"#), None);
     }
 
     #[test]

@@ -2,12 +2,18 @@
 //! Strings are borrowed from the input where they hold no escapes. Knows nothing of events.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 use serde_json::Number;
 use serde_json::error::Category;
+
+/// So many values are kept of one field of the payload, and of all together: far more than any agent's hook sends, and few
+/// enough for a payload of many small values not to grow to a hundred times its size.
+const MOST_OF_A_FIELD: usize = 20_000;
+const MOST: usize = 100_000;
 
 /// An agent's bytes as text, mended as far as a JSON parser needs it; [`Payload`] borrows from it.
 #[derive(Debug)]
@@ -148,8 +154,12 @@ impl<'a> Json<'a> {
 /// Parses the first JSON value of a text, which has to be an object.
 fn read_object<'a>(text: &'a str, notes: &mut Vec<String>) -> Json<'a> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    match Json::deserialize(&mut deserializer) {
+    let left = Cell::new(MOST);
+    match (Builder { left: &left, is_root: true }).deserialize(&mut deserializer) {
         Ok(object @ Json::Object(_)) => {
+            if left.get() == 0 {
+                notes.push("payload: too many values; some were ignored".to_owned());
+            }
             if deserializer.end().is_err() {
                 notes.push("payload: what stands behind the first JSON value was ignored".to_owned());
             }
@@ -203,15 +213,32 @@ fn replace_lone_surrogates(text: &str) -> Option<String> {
     Some(mended)
 }
 
-impl<'de> Deserialize<'de> for Json<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(JsonVisitor)
+/// Builds a value; reads over what is too much of it.
+struct Builder<'budget> {
+    /// How many more values are kept.
+    left: &'budget Cell<usize>,
+    /// The payload itself: each of its fields has a budget of its own, so that a huge one hides no other.
+    is_root: bool,
+}
+
+impl Builder<'_> {
+    /// One value more, if there is room for it.
+    fn take(&self) -> bool {
+        let left = self.left.get();
+        self.left.set(left.saturating_sub(1));
+        left > 0
     }
 }
 
-struct JsonVisitor;
+impl<'de> DeserializeSeed<'de> for Builder<'_> {
+    type Value = Json<'de>;
 
-impl<'de> Visitor<'de> for JsonVisitor {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Builder<'_> {
     type Value = Json<'de>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -248,17 +275,30 @@ impl<'de> Visitor<'de> for JsonVisitor {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
         let mut list = Vec::new();
-        while let Some(item) = items.next_element()? {
-            list.push(item);
+        while self.take() {
+            match items.next_element_seed(Builder { left: self.left, is_root: false })? {
+                Some(item) => list.push(item),
+                None => return Ok(Json::List(list)),
+            }
         }
+        while items.next_element::<IgnoredAny>()?.is_some() {}
         Ok(Json::List(list))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
         let mut fields = Vec::new();
-        while let Some((FieldName(name), value)) = entries.next_entry()? {
+        while self.take() {
+            let Some(FieldName(name)) = entries.next_key()? else { return Ok(Json::Object(fields)) };
+            let share = Cell::new(self.left.get().min(MOST_OF_A_FIELD));
+            let left = if self.is_root { &share } else { self.left };
+            let before = left.get();
+            let value = entries.next_value_seed(Builder { left, is_root: false })?;
+            if self.is_root {
+                self.left.set(self.left.get() - (before - left.get()));
+            }
             fields.push((name, value));
         }
+        while entries.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
         Ok(Json::Object(fields))
     }
 }
@@ -290,6 +330,19 @@ mod tests {
         let source = Source::new(bytes);
         let payload = source.payload();
         (String::from_utf8(payload.root().compact()).expect("UTF-8"), payload.notes().to_vec())
+    }
+
+    #[test]
+    fn of_many_values_the_first_are_kept_and_no_field_hides_another() {
+        let zeros = "[0],".repeat(30_000);
+        let text = format!(r#"{{"a":[{zeros}0],"b":{{"c":[{zeros}0]}},"event":"stop"}}"#);
+        let source = Source::new(text.as_bytes());
+        let payload = source.payload();
+        let kept = payload.root().list(&["a"]).len();
+        assert!((5_000..=MOST_OF_A_FIELD).contains(&kept), "{kept}");
+        assert_eq!(payload.root().text(&["event"]), Some("stop"));
+        let (json, notes) = read(format!("{{{}\"z\":1}}", r#""a":[[[]]],"#.repeat(60_000)).as_bytes());
+        assert!(json.starts_with(r#"{"a":[[[]]],"#) && notes == ["payload: too many values; some were ignored"], "{notes:?}");
     }
 
     #[test]

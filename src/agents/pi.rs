@@ -4,7 +4,7 @@ use super::payload::{Json, Payload};
 use super::shape::{self, Ending};
 use super::{Agent, Input, Presence, claude, probe};
 use crate::environment::{Env, name};
-use crate::event::{Ask, AskIdentity, Event, Kind, Parsed, ReplyForm, Signal, Silence, Speaker, fingerprint};
+use crate::event::{Answers, Ask, AskIdentity, Event, Kind, Parsed, ReplyForm, Signal, Silence, Speaker, fingerprint};
 
 pub(super) struct Pi;
 
@@ -27,7 +27,7 @@ impl Agent for Pi {
             Some(asked) if !payload.is_present() => pi_ask(&asked, input.env, &mut event),
             _ => shape::decide(&mut event, claude::event_name(root), input.argument, |name, event| read(name, root, event)),
         };
-        Parsed { signal, event, reply: self.failure_reply(), notes: Vec::new() }
+        Parsed { origin: self.id(), signal, event, reply: self.failure_reply(), notes: Vec::new() }
     }
 
     /// The extension listens to nothing.
@@ -60,7 +60,13 @@ fn read(name: &str, root: &Json, event: &mut Event) -> Option<Signal> {
         }
         "run_started" => Signal::TurnStarted,
         "prompt_opened" => Signal::Silent(Silence::NotForThePerson),
-        "prompt_closed" => Signal::Resumed,
+        "prompt_closed" => {
+            event.answers = match ask(root, event.session.as_deref()).map(|ask| ask.identity) {
+                Some(id @ AskIdentity::Id(_)) => Answers::Asks(vec![id]),
+                _ => Answers::Newest,
+            };
+            Signal::Resumed
+        }
         "session_ended" => Signal::Ended,
         _ => return None,
     })

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use super::payload::Json;
-use crate::event::{Ask, AskIdentity, Background, Event, Kind, Signal, Silence, Speaker, fingerprint};
+use crate::event::{Answers, Ask, AskIdentity, Background, Event, Kind, Signal, Silence, Speaker, fingerprint};
 
 const SESSION: &[&str] = &["session_id", "sessionId", "sessionID", "conversation_id", "conversationId"];
 const TURN: &[&str] = &["prompt_id", "promptId", "turn_id", "turnId", "generation_id", "generationId"];
@@ -92,11 +92,15 @@ pub(super) fn decide(
     let Some(argument) = argument.filter(|argument| !argument.trim_ascii().is_empty()) else {
         return Signal::Silent(Silence::NoEvent);
     };
-    argument.clone_into(&mut event.source);
     let kind = Kind::parse(argument);
     // Whatever the end of a turn is called, the payload may still say that it is none.
     let name = if kind == Some(Kind::Stop) { "Stop" } else { argument };
-    own(name, event).or(kind.map(Signal::Attention)).unwrap_or(Signal::Silent(Silence::UnknownEvent))
+    let Some(signal) = own(name, event).or(kind.map(Signal::Attention)) else {
+        // Anything may have landed in the place of an event, a secret too: it is not logged.
+        return Signal::Silent(Silence::UnknownEvent);
+    };
+    argument.clone_into(&mut event.source);
+    signal
 }
 
 /// Reads a message with one of Claude's event names (in any letter case); `None` for any other name. Fills in ask, words,
@@ -124,15 +128,20 @@ pub(super) fn read(name: &str, root: &Json, dialect: Dialect, event: &mut Event)
         () if is(&["PermissionRequest"]) && dialect.permission_requests => ask(event, permission(root)),
         () if is(&["PermissionRequest"]) => quiet,
         () if is(&["Elicitation"]) => ask(event, elicitation(root)),
-        () if is(&["ElicitationResult"]) => Signal::Resumed,
+        () if is(&["ElicitationResult"]) => {
+            // It does not say to which question of the server; a subagent's answer is not that of the turn's own.
+            event.answers = if event.subagent { Answers::None } else { Answers::Newest };
+            Signal::Resumed
+        }
         () if is(&["Notification"]) && dialect.notifications => notification(root, event),
         () if is(&["Notification"]) => quiet,
         () if is(&["PreToolUse"]) && tool.is_some_and(|tool| dialect.questions.contains(&tool)) => ask(event, permission(root)),
         () if is(&["PreToolUse"]) => quiet,
         () if is(&["PostToolUse", "PostToolUseFailure"]) => {
+            event.answers = Answers::Asks(identities(root));
             if dialect.tool_events && tool.is_some_and(is_shell) {
-                // Many commands run in one turn: the call's id tells their events apart.
-                event.ask = root.text(TOOL_USE_ID).map(|id| Ask { identity: AskIdentity::Id(id.to_owned()), title: None });
+                // Many commands run in one turn: the call's id, or its content, tells their events apart.
+                event.ask = identities(root).into_iter().next().map(|identity| Ask { identity, title: None });
                 Signal::Attention(Kind::Tool)
             } else {
                 Signal::Resumed
@@ -243,16 +252,30 @@ fn ask(event: &mut Event, ask: Option<Ask>) -> Signal {
 
 /// A call of a tool that waits for the person: a permission, a question, a plan.
 fn permission(root: &Json) -> Option<Ask> {
+    let identity = identities(root).into_iter().next()?;
+    Some(Ask { identity, title: title(root.text(TOOL), root.any(TOOL_INPUT).unwrap_or(&Json::Null)) })
+}
+
+/// By what a call of a tool is known, the best first: its id, where the message has one, and its content.
+fn identities(root: &Json) -> Vec<AskIdentity> {
     let (tool, arguments) = (root.text(TOOL), root.any(TOOL_INPUT));
-    let identity = match root.text(TOOL_USE_ID) {
-        Some(id) => AskIdentity::Id(id.to_owned()),
-        None if tool.is_none() && arguments.is_none() => return None,
-        None => {
-            let arguments = arguments.map(Json::compact).unwrap_or_default();
-            AskIdentity::Content(fingerprint(&[tool.unwrap_or_default().as_bytes(), &arguments]))
-        }
-    };
-    Some(Ask { identity, title: title(tool, arguments.unwrap_or(&Json::Null)) })
+    let id = root.text(TOOL_USE_ID).map(|id| AskIdentity::Id(id.to_owned()));
+    let content = (tool.is_some() || arguments.is_some()).then(|| {
+        let null = Json::Null;
+        AskIdentity::Content(call(tool.unwrap_or_default(), arguments.unwrap_or(&null), root.text(AGENT_ID)))
+    });
+    id.into_iter().chain(content).collect()
+}
+
+/// A hash of what a call is about. The question or the command, where there is one: what stands beside it differs between the
+/// ask and what follows (Claude adds `answers` to a question, Codex takes the `description` of a command away). The same call
+/// of a subagent is another one.
+fn call(tool: &str, arguments: &Json, agent: Option<&str>) -> u128 {
+    let telling = question(arguments).or_else(|| arguments.text(&["command"])).map(|text| text.as_bytes().to_vec());
+    let content = telling.unwrap_or_else(|| arguments.compact());
+    let mut parts = vec![tool.as_bytes(), &content];
+    parts.extend(agent.map(str::as_bytes));
+    fingerprint(&parts)
 }
 
 /// What the person is asked, in few words.

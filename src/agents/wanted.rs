@@ -108,8 +108,16 @@ pub struct Presence {
 impl Presence {
     /// `None` if there is no sign at all; `folder` may be missing on disk.
     pub(super) fn of(folder: Option<PathBuf>, program: Option<PathBuf>) -> Option<Self> {
-        let folder = folder.filter(|folder| folder.is_dir());
+        let folder = folder.filter(|folder| may_be_folder(folder));
         (folder.is_some() || program.is_some()).then_some(Self { folder, program })
+    }
+}
+
+/// A folder, or something that cannot be looked at: what comes next tells why, where "absent" would pass it over in silence.
+fn may_be_folder(path: &Path) -> bool {
+    match path.metadata() {
+        Ok(metadata) => metadata.is_dir(),
+        Err(error) => !matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory),
     }
 }
 
@@ -128,7 +136,8 @@ pub struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// Which of the events that notify nobody are needed by a feature that is on (SPEC section 3); each costs a process.
+    /// Which of the events that notify nobody are needed by a feature that is on (`policy.grace`, `policy.min_turn`,
+    /// `herdr.report_state`); each costs a process.
     pub(super) fn state_events(&self) -> StateEvents {
         let (grace, min_turn) = (!self.config.policy.grace.is_zero(), !self.config.policy.min_turn.is_zero());
         let reported = self.config.herdr.report_state;

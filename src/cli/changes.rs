@@ -8,7 +8,7 @@ use anstyle::{AnsiColor, Style};
 use serde_json::{Value, json};
 
 use super::{CONFLICT, FAILED, INCOMPLETE, output};
-use crate::engine::{self, Conflict, DiffKind, FileChange, Locked, Outcome, Plan, Registry, Stopped, Store};
+use crate::engine::{self, Conflict, DiffKind, FileChange, Locked, Outcome, Plan, Receipts, Registry, Stopped, Store};
 use crate::environment::Env;
 use crate::error::Error;
 
@@ -21,6 +21,16 @@ pub(super) fn store(env: &Env) -> Result<Store, Error> {
         Error::new("there is no place to remember what is installed")
             .because("neither HOME nor XDG_STATE_HOME names a folder")
             .hint("set HOME")
+    })
+}
+
+/// What was written down so far.
+pub(super) fn receipts(store: &Store) -> Result<Receipts, Error> {
+    store.receipts().map_err(|error| {
+        Error::new("what is installed cannot be read")
+            .path(store.folder())
+            .because(error.to_string())
+            .hint("check the folder's owner and mode")
     })
 }
 

@@ -4,7 +4,6 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use similar::TextDiff;
 
 use super::output;
 use crate::config::{self, Loaded};
@@ -76,7 +75,8 @@ fn show(loaded: &Loaded, path: &Path, json: bool) {
 }
 
 fn init(path: &Path) -> Result<(), Error> {
-    if path.symlink_metadata().is_ok() {
+    // A link that leads nowhere yet is followed.
+    if path.exists() {
         output::line(&format!("{} is there already; nothing was changed", output::visible(&path.to_string_lossy())));
         return Ok(());
     }
@@ -86,7 +86,7 @@ fn init(path: &Path) -> Result<(), Error> {
 }
 
 fn set(path: &Path, key: &str, value: &str) -> Result<(), Error> {
-    let old = match std::fs::read(path) {
+    let old = match files::read_small(path, config::MOST_BYTES) {
         Ok(bytes) => String::from_utf8(bytes).map_err(|error| {
             let valid = error.utf8_error().valid_up_to();
             let line = error.as_bytes()[..valid].iter().filter(|byte| **byte == b'\n').count() + 1;
@@ -98,26 +98,25 @@ fn set(path: &Path, key: &str, value: &str) -> Result<(), Error> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => config::template(),
         Err(error) => return Err(Error::new("the configuration cannot be read").path(path).because(error.to_string())),
     };
-    let new = config::set(&old, key, value).map_err(|error| if error.position.is_some() { error.path(path) } else { error })?;
-    if new == old && path.exists() {
+    let edit = config::set(&old, key, value).map_err(|error| if error.position.is_some() { error.path(path) } else { error })?;
+    if edit.text == old && path.exists() {
         output::line(&format!("{key} has that value already"));
         return Ok(());
     }
-    write(path, &new)?;
-    let diff = TextDiff::from_lines(&old, &new);
-    for line in diff.unified_diff().context_radius(0).to_string().lines().filter(|line| !line.starts_with("@@")) {
-        // A value that was or is a secret must not reach a terminal that is shared or recorded.
-        output::line(&if key.starts_with("webhook.") { redacted(line) } else { output::visible(line) });
-    }
+    write(path, &edit.text)?;
+    let shown = |value: &str| if config::is_secret(key) { "(redacted)".to_owned() } else { value.to_owned() };
+    let before = edit.old.as_deref().map_or_else(|| "(unset)".to_owned(), shown);
+    output::line(&output::visible(&format!("{key}: {before} → {}", shown(&edit.new))));
     Ok(())
 }
 
-/// A changed line without its value.
-fn redacted(line: &str) -> String {
-    line.split_once('=').map_or_else(|| output::visible(line), |(name, _)| format!("{}= (redacted)", output::visible(name)))
-}
-
 fn write(path: &Path, text: &str) -> Result<(), Error> {
+    // Whoever has made it so, or whatever makes the file anew, would not expect it to change; root could.
+    if path.metadata().is_ok_and(|metadata| metadata.permissions().readonly()) {
+        return Err(Error::new("the configuration is read-only")
+            .path(path)
+            .hint("if that is not meant, run `chmod u+w` on it; if something else writes this file, change it there"));
+    }
     files::replace(path, text.as_bytes(), PRIVATE).map_err(|error| {
         Error::new("the configuration cannot be written")
             .path(path)

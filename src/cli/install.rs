@@ -174,7 +174,7 @@ pub(super) fn uninstall(arguments: &Uninstall, env: &Env) -> Result<ExitCode, Er
     let config = config::load(env).config;
     let choice = Choice { agents: arguments.which.agents(), ..Choice::default() };
     let make = |store: &Store| {
-        let gathered = gather::for_uninstall(&choice, env, &config, &store.receipts(), arguments.purge);
+        let gathered = gather::for_uninstall(&choice, env, &config, &changes::receipts(store)?, arguments.purge);
         let mut plan = plan::uninstall(&gathered.claims, store, WATCH_PAUSE);
         if arguments.purge {
             take_configuration(&mut plan, store, env);
@@ -213,7 +213,8 @@ fn take_configuration(plan: &mut Plan, store: &Store, env: &Env) {
     let is_file = path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
     let Some(bytes) = is_file.then(|| std::fs::read(&path).ok()).flatten() else { return };
     plan.unchanged.retain(|same| same.path != path);
-    let emptied = store.receipts().get(gather::CONFIG, &path).map(|receipt| receipt.folders.clone()).unwrap_or_default();
+    let emptied =
+        store.receipts().unwrap_or_default().get(gather::CONFIG, &path).map(|receipt| receipt.folders.clone()).unwrap_or_default();
     let removal = FileChange { emptied, ..FileChange::plain(gather::CONFIG, &path, Some(bytes), None, 0) };
     plan.changes.retain(|change| change.path != path);
     plan.changes.push(removal);

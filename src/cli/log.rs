@@ -29,7 +29,7 @@ pub(super) fn run(arguments: &Arguments, env: &Env) -> Result<ExitCode, Error> {
     let entries = state.read_log(arguments.number).map_err(|error| {
         Error::new("the log cannot be read").path(&path).because(error.to_string()).hint("check the file's owner and mode")
     })?;
-    if entries.is_empty() && !arguments.json {
+    if entries.is_empty() && arguments.number > 0 && !arguments.json {
         output::line("nothing yet: no hook has run on this host");
     }
     for entry in &entries {

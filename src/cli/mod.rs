@@ -18,8 +18,9 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 
 use crate::environment::Env;
+use crate::error::Error;
 
-/// Status codes (SPEC section 1).
+/// Status codes beside 0 and that of wrong usage, 2.
 const FAILED: u8 = 1;
 const CONFLICT: u8 = 3;
 const INCOMPLETE: u8 = 4;
@@ -81,13 +82,14 @@ struct HookHelp {
     /// stop, input, error, idle or tool; the payload beats it
     event: Option<String>,
     /// Name of a generic agent
-    #[arg(long, value_name = "NAME")]
-    agent_name: Option<String>,
+    #[arg(long = "agent", id = "name", value_name = "NAME")]
+    name: Option<String>,
 }
 
-/// Whether a person at a terminal asks how `hook` works: an agent never gives its hook a terminal for stdout.
+/// Whether a person asks how `hook` works: no agent gives its hook this argument and no other, or a terminal for stdout.
 pub(crate) fn wants_hook_help(arguments: &[OsString]) -> bool {
-    arguments.iter().any(|word| word == "--help" || word == "-h") && std::io::stdout().is_terminal()
+    let asks = |word: &OsString| word == "--help" || word == "-h";
+    matches!(arguments, [only] if asks(only)) || (arguments.iter().any(asks) && std::io::stdout().is_terminal())
 }
 
 /// Reads the arguments (without the program's name) and runs the command.
@@ -96,9 +98,12 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     let cli = match Cli::try_parse_from(std::iter::once(program).chain(arguments)) {
         Ok(cli) => cli,
         Err(error) => {
-            // A closed pipe behind `--help` is no error.
-            let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+            let printed = error.print();
+            // Wrong usage goes to stderr, and has its status whether or not anybody can read why.
+            if !error.use_stderr() {
+                output::note_trouble(printed);
+            }
+            return finish(Ok(ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))));
         }
     };
     let env = Env::current();
@@ -114,6 +119,15 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
         Command::Log(arguments) => log::run(&arguments, &env),
         Command::Config(action) => config::run(action, &env),
         Command::SelfUpdate(arguments) => self_update::run(&arguments, &env),
+    };
+    finish(result)
+}
+
+/// The status, after a word on what went wrong.
+fn finish(result: Result<ExitCode, Error>) -> ExitCode {
+    let result = match output::trouble() {
+        Some(trouble) if result.is_ok() => Err(trouble),
+        _ => result,
     };
     result.unwrap_or_else(|error| {
         output::error(&error);

@@ -1,6 +1,7 @@
 //! Printing: text from outside is escaped, a closed pipe is silent, errors say what, where, why and what to do.
 
 use std::io::{self, Write};
+use std::sync::OnceLock;
 
 use anstyle::{AnsiColor, Style};
 
@@ -14,10 +15,28 @@ pub(super) fn line(text: &str) {
     to_stdout(&format!("{text}\n"));
 }
 
-/// Writes to stdout as it is. Whoever reads it may have gone (`| head`): that is no error.
+/// Writes to stdout as it is. What goes wrong is told at the end, by [`trouble`].
 pub(super) fn to_stdout(text: &str) {
     let mut stdout = anstream::stdout().lock();
-    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    note_trouble(written);
+}
+
+/// The first write to stdout that failed.
+static TROUBLE: OnceLock<String> = OnceLock::new();
+
+/// Remembers that stdout cannot be written. Whoever reads it may have gone (`| head`): that is no trouble.
+pub(super) fn note_trouble(written: io::Result<()>) {
+    if let Err(error) = written
+        && error.kind() != io::ErrorKind::BrokenPipe
+    {
+        TROUBLE.get_or_init(|| error.to_string());
+    }
+}
+
+/// Why not everything that was to be said reached stdout.
+pub(super) fn trouble() -> Option<Error> {
+    TROUBLE.get().map(|reason| Error::new("standard output cannot be written").because(reason))
 }
 
 /// Writes a JSON value as one line.

@@ -63,7 +63,7 @@ fn advice(report: &Report) -> &'static [&'static str] {
             "  - the terminal's own switch (Ghostty: desktop-notifications; iTerm2: Profiles > Terminal > Notification center alerts)",
             "  - whether the terminal holds notifications back while it has the focus: look at another window and test again",
             "  - the desktop: do not disturb, and permission for this terminal to notify",
-            "  - whether it is the protocol of your terminal: agent-notify config set notify.terminals.NAME osc777|osc9|osc99|bel",
+            "  - whether it is the protocol of your terminal: agent-notify config set notify.terminals.NAME osc777|osc9|osc99|bell",
         ]
     } else if report.carriers.iter().any(|carried| carried.ok) {
         &["", "A bell only: nobody is attached to this tmux session, or the terminal is known to show no notifications."]

@@ -7,8 +7,12 @@ use toml::de::{DeTable, DeValue};
 
 use super::keys::{KEYS, Key};
 use super::value::Value;
-use super::{Config, FILE};
+use super::{Config, FILE, is_secret};
 use crate::environment::Env;
+use crate::files;
+
+/// Of a file that a person edits.
+pub(crate) const MOST_BYTES: u64 = 1 << 20;
 
 /// Something in the file that was not used.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -38,7 +42,7 @@ pub fn load(env: &Env) -> Loaded {
 }
 
 fn load_file(path: &Path) -> (Config, Vec<Warning>) {
-    match std::fs::read(path) {
+    match files::read_small(path, MOST_BYTES) {
         Ok(bytes) => match String::from_utf8(bytes) {
             Ok(text) => parse(&text),
             Err(error) => {
@@ -113,7 +117,7 @@ impl Reader<'_> {
                 match value.get_ref() {
                     DeValue::Table(inner) => self.table(inner, &path),
                     other => {
-                        let found = Value::from_toml(other).describe();
+                        let found = Value::from_toml(other).describe(is_secret(&path));
                         self.warn(Some(value.span()), format!("{path}: expected a table, found {found}"));
                     }
                 }
@@ -128,7 +132,7 @@ impl Reader<'_> {
         if let Err(expected) = (key.set)(&mut self.config, &value) {
             let default = (key.show)(&Config::default()).map_or(String::new(), |default| format!("; the default {default} is used"));
             // The value itself is not repeated: it may be a secret in the wrong place.
-            self.warn(Some(span), format!("{}: expected {expected}, found {}{default}", key.path, value.describe()));
+            self.warn(Some(span), format!("{}: expected {expected}, found {}{default}", key.path, value.describe(is_secret(key.path))));
         }
     }
 }
@@ -179,7 +183,7 @@ fn line_around(text: &str, offset: usize) -> Option<Range<usize>> {
 }
 
 /// Line and column, both from 1, of a byte offset.
-fn position(text: &str, offset: usize) -> (usize, usize) {
+pub(super) fn position(text: &str, offset: usize) -> (usize, usize) {
     let mut end = offset.min(text.len());
     while !text.is_char_boundary(end) {
         end -= 1;
@@ -217,7 +221,7 @@ mod tests {
         3:8 events.stop: expected true or false, found a text; the default true is used
         4:2 polcy: unknown key
         7:3 content.plase: unknown key; did you mean content.place?
-        10:16 policy.extra_layers: expected a number from 0 to 3, found a number; the default 0 is used
+        10:16 policy.extra_layers: expected a number from 0 to 3, found 9; the default 0 is used
         11:1 policy.place: unknown key; did you mean content.place?
         12:1 policy.none: unknown key
         "#);
@@ -237,8 +241,17 @@ mod tests {
 
     #[test]
     fn a_secret_in_the_wrong_form_is_not_repeated() {
-        let (_, warnings) = parse("[webhook]\nurl = [\"https://secret.example/token\"]\n");
-        assert!(!warnings[0].message.contains("secret.example"), "{warnings:?}");
+        for (text, secret) in [
+            ("[webhook]\nurl = [\"https://secret.example/token\"]\n", "secret.example"),
+            ("webhook = 4711\n", "4711"),
+            ("webhook.url = 4711\n", "4711"),
+            ("webhook.timeout = -4711\n", "4711"),
+            ("webhook.headers = { A = 4711 }\n", "4711"),
+        ] {
+            let (_, warnings) = parse(text);
+            assert_eq!(warnings.len(), 1, "{text}");
+            assert!(!warnings[0].message.contains(secret), "{warnings:?}");
+        }
     }
 
     #[test]

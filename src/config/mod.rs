@@ -11,8 +11,9 @@ mod value;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use edit::set;
+pub use edit::{Edit, is_secret, set};
 pub use keys::{KEYS, Key};
+pub(crate) use load::MOST_BYTES;
 pub use load::{Loaded, Warning, load, parse};
 pub use quiet::QuietHours;
 pub use render::{effective, template};
@@ -24,7 +25,7 @@ use crate::protocol::Protocol;
 /// The file's name in the configuration folder.
 pub const FILE: &str = "config.toml";
 
-/// Every setting, as SPEC section 6 lists them.
+/// Every setting; [`KEYS`] lists them for people.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     pub events: Events,

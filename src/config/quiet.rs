@@ -11,7 +11,8 @@ pub struct QuietHours {
     pub to: u16,
 }
 
-const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
+/// In full, or their first three letters.
+const DAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
 const EVERY_DAY: u8 = 0x7f;
 
 impl QuietHours {
@@ -32,7 +33,8 @@ impl QuietHours {
 
 /// `Mon-Fri`, `Sat,Sun`, `Fri-Mon`, `Wed`.
 fn parse_days(text: &str) -> Option<u8> {
-    let day = |name: &str| DAYS.iter().position(|day| name.get(..3).is_some_and(|start| start.eq_ignore_ascii_case(day)));
+    let is = |name: &str, day: &str| name.eq_ignore_ascii_case(day) || name.eq_ignore_ascii_case(&day[..3]);
+    let day = |name: &str| DAYS.iter().position(|day| is(name, day));
     let mut days = 0;
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -51,7 +53,8 @@ fn parse_days(text: &str) -> Option<u8> {
 /// `7:30`, `22:00`, `24:00`.
 fn parse_time(text: &str) -> Option<u16> {
     let (hours, minutes) = text.split_once(':')?;
-    if minutes.len() != 2 {
+    let digits = |text: &str, most: usize| (1..=most).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits(hours, 2) || !digits(minutes, 2) || minutes.len() != 2 {
         return None;
     }
     let (hours, minutes): (u16, u16) = (hours.parse().ok()?, minutes.parse().ok()?);
@@ -70,7 +73,24 @@ mod tests {
         assert_eq!(read("Mon-Fri 22:00-7:30"), Some(QuietHours { days: 0b001_1111, from: 1320, to: 450 }));
         assert_eq!(read("Sat,Sun 00:00-24:00"), Some(QuietHours { days: 0b110_0000, from: 0, to: 1440 }));
         assert_eq!(read("Fri-Mon 1:00-2:00"), Some(QuietHours { days: 0b111_0001, from: 60, to: 120 }));
-        for wrong in ["", "22:00", "25:00-1:00", "22:60-23:00", "Mon 22:00", "Foo 1:00-2:00", "1:00-1:00", "a b c", "1:0-2:00"] {
+        assert_eq!(read("monday-FRI 22:00-7:30"), read("Mon-Fri 22:00-7:30"));
+        for wrong in [
+            "Monkey 1:00-2:00",
+            "Mo 1:00-2:00",
+            "+7:30-8:00",
+            "7:+3-8:00",
+            "007:30-8:00",
+            ":30-8:00",
+            "",
+            "22:00",
+            "25:00-1:00",
+            "22:60-23:00",
+            "Mon 22:00",
+            "Foo 1:00-2:00",
+            "1:00-1:00",
+            "a b c",
+            "1:0-2:00",
+        ] {
             assert_eq!(read(wrong), None, "{wrong}");
         }
     }

@@ -1,5 +1,6 @@
 //! One value of the configuration file, apart from the TOML parser, and its reading as the types that keys have.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use toml::de::DeValue;
@@ -38,16 +39,19 @@ impl Value {
         }
     }
 
-    /// What it is, for messages.
-    pub(super) fn describe(&self) -> &'static str {
-        match self {
+    /// What it is, for messages. Its kind only where it is a text, or stands in the place of a secret.
+    pub(super) fn describe(&self, is_secret: bool) -> Cow<'static, str> {
+        Cow::Borrowed(match self {
+            Self::Integer(number) if !is_secret => return Cow::Owned(number.to_string()),
+            Self::Bool(true) if !is_secret => "true",
+            Self::Bool(false) if !is_secret => "false",
             Self::Bool(_) => "a boolean",
             Self::Integer(_) => "a number",
             Self::Text(_) => "a text",
             Self::List(_) => "a list",
             Self::Table(_) => "a table",
             Self::Other(what) => what,
-        }
+        })
     }
 
     pub(super) fn bool(&self) -> Result<bool, Expected> {
@@ -75,7 +79,7 @@ impl Value {
     pub(super) fn duration(&self) -> Result<Duration, Expected> {
         const EXPECTED: Expected = "a duration such as \"6s\", \"500ms\", \"2m\" or \"1h\"";
         match self {
-            Self::Integer(seconds) => u64::try_from(*seconds).map(Duration::from_secs).map_err(|_| EXPECTED),
+            Self::Integer(seconds) => parse_duration(&seconds.to_string()).ok_or(EXPECTED),
             Self::Text(text) => parse_duration(text).ok_or(EXPECTED),
             _ => Err(EXPECTED),
         }
@@ -134,6 +138,15 @@ pub(super) fn duration_text(duration: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_of_seconds_has_the_limit_of_a_text() {
+        assert_eq!(Value::Integer(7).duration(), Ok(Duration::from_secs(7)));
+        assert_eq!(Value::Integer(2_147_483).duration(), Ok(Duration::from_secs(2_147_483)));
+        for wrong in [-1, 2_147_484, i64::MAX, i64::MIN] {
+            assert!(Value::Integer(wrong).duration().is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn durations_read_back() {

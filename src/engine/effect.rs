@@ -2,6 +2,7 @@
 //! it. The engine holds one effect of its own; others live beside what they touch and are handed in.
 
 use std::fmt::Debug;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use serde_json::Value;
 use super::journal::Intended;
 use super::store::{Store, hash};
 use crate::error::Error;
-use crate::files::{self, Change, New};
+use crate::files::{self, Change, New, Target, Trouble};
 
 /// Something that is no file, or follows upon one.
 pub trait Effect: Debug {
@@ -36,6 +37,10 @@ pub trait Effect: Debug {
     /// The file that is gone afterwards, although the transaction wrote it.
     fn removes(&self) -> Option<&Path> {
         None
+    }
+    /// Whether the next command tries again what did not work. Elsewhere a failure is told once, and that is that.
+    fn is_retried(&self) -> bool {
+        false
     }
     /// It is the taking back of an effect.
     fn is_reversed(&self) -> bool {
@@ -122,9 +127,18 @@ impl DeleteLater {
     }
 
     /// The file, if it is still the emptied one.
-    fn emptied(&self) -> Option<files::Target> {
-        let target = files::look(&self.data.path).ok()?;
-        (hash(target.content()?) == self.data.content).then_some(target)
+    fn emptied(&self) -> Result<Option<Target>, Error> {
+        match files::look(&self.data.path) {
+            Ok(target) => Ok(target.content().is_some_and(|content| hash(content) == self.data.content).then_some(target)),
+            // Something that is not ours.
+            Err(Trouble::NotAFile(_) | Trouble::NotAFolder(_) | Trouble::LinkLoop | Trouble::TooLarge) => Ok(None),
+            Err(trouble) => Err(self.failed(&trouble)),
+        }
+    }
+
+    fn failed(&self, trouble: &Trouble) -> Error {
+        let error = Error::new("the emptied file could not be removed").path(&self.data.path);
+        error.because(trouble.to_string()).hint(trouble.hint())
     }
 }
 
@@ -142,10 +156,10 @@ impl Effect for DeleteLater {
     }
 
     fn apply(&self) -> Result<(), Error> {
-        if self.emptied().is_some() {
+        if self.emptied()?.is_some() {
             std::thread::sleep(Duration::from_millis(self.data.milliseconds));
         }
-        if let Some(target) = self.emptied() {
+        if let Some(target) = self.emptied()? {
             let change = Change {
                 path: &self.data.path,
                 target: &target.path,
@@ -157,19 +171,16 @@ impl Effect for DeleteLater {
             };
             match files::change(&change) {
                 // Written at this very moment: it is not ours any more.
-                Ok(()) | Err(files::Trouble::Changed) => {}
-                Err(trouble) => {
-                    let error = Error::new("the emptied file could not be removed").path(&self.data.path);
-                    return Err(error.because(trouble.to_string()).hint(trouble.hint()));
-                }
+                Ok(()) | Err(Trouble::Changed) => {}
+                Err(trouble) => return Err(self.failed(&trouble)),
             }
         }
-        remove_folders(&self.data.folders);
-        Ok(())
+        remove_folders(&self.data.folders)
+            .map_err(|error| Error::new("an empty folder is left").path(&self.data.path).because(error.to_string()))
     }
 
     fn verify(&self) -> bool {
-        self.emptied().is_none() && !self.data.folders.iter().any(|folder| is_empty(folder))
+        self.emptied().is_ok_and(|target| target.is_none()) && !self.data.folders.iter().any(|folder| is_empty(folder))
     }
 
     fn undo(&self) -> Result<(), Error> {
@@ -180,15 +191,20 @@ impl Effect for DeleteLater {
     fn removes(&self) -> Option<&Path> {
         Some(&self.data.path)
     }
+
+    fn is_retried(&self) -> bool {
+        true
+    }
 }
 
 fn is_empty(folder: &Path) -> bool {
     std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
 }
 
-/// Innermost first, as far as they are empty. One that cannot be removed stays: it is of no harm.
-pub(super) fn remove_folders(folders: &[PathBuf]) {
-    for folder in folders.iter().rev() {
-        let _ = files::remove_folder_if_empty(folder);
-    }
+/// Innermost first, as far as they are empty.
+///
+/// # Errors
+/// One could not be removed although it is empty.
+pub(super) fn remove_folders(folders: &[PathBuf]) -> io::Result<()> {
+    folders.iter().rev().try_for_each(|folder| files::remove_folder_if_empty(folder).map(|_| ()))
 }

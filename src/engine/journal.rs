@@ -56,17 +56,15 @@ pub enum State {
 }
 
 impl State {
-    pub(super) fn of(folder: &Path) -> Self {
-        let marked = |mark| folder.join(mark).exists();
-        if marked(ABORTED) {
-            Self::Aborted
-        } else if marked(FINISHED) {
-            Self::Finished
-        } else if marked(COMMITTED) {
-            Self::Committed
-        } else {
-            Self::Open
+    /// # Errors
+    /// Whether a mark is there cannot be told: neither may be assumed.
+    pub(super) fn of(folder: &Path) -> io::Result<Self> {
+        for (mark, state) in [(ABORTED, Self::Aborted), (FINISHED, Self::Finished), (COMMITTED, Self::Committed)] {
+            if folder.join(mark).try_exists()? {
+                return Ok(state);
+            }
         }
+        Ok(Self::Open)
     }
 
     /// Nothing left to do.
@@ -140,8 +138,9 @@ pub struct Intended {
 }
 
 impl Journal {
-    pub(super) fn read(folder: &Path) -> Option<Self> {
-        serde_json::from_slice(&std::fs::read(folder.join("journal.json")).ok()?).ok()
+    /// `None` where it is damaged.
+    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+        serde_json::from_slice(bytes).ok()
     }
 
     /// Makes the intent durable: a folder under another name first, so that there is never half a journal.

@@ -1,5 +1,6 @@
 //! The installer's engine: what should stand in which file becomes a plan, a plan becomes a transaction over all files, and a
-//! transaction can be recovered, listed and undone. Knows no agent; writes only through `files`.
+//! transaction can be recovered, listed and undone. Knows no agent; writes only through `files`. `formats`, `edit`, `diff` and
+//! `own` are pure: bytes in, bytes out.
 //!
 //! The contract: after a crash at any instruction, and the next start of a writing command, every file is entirely old or entirely
 //! new, across all files of the transaction; nothing is lost; no temporary file of ours remains. A rename makes one file
@@ -7,6 +8,8 @@
 //!
 //! `formats`, `edit`, `diff` and `own` are pure: bytes in, bytes out.
 
+#[cfg(test)]
+mod crash_tests;
 mod diff;
 mod edit;
 pub mod effect;

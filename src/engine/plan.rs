@@ -1,10 +1,11 @@
 //! What would be done, as a value: made by reading only, shown by `--dry-run`, carried out by a transaction.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::effect::{DeleteLater, Effect};
-use super::journal::Kind;
+use super::journal::{Kind, RECEIPTS};
 use super::receipt::{Receipt, Receipts};
 use super::store::{Store, hash};
 use super::{Edit, Memory, Note, Options, Refusal, put, take};
@@ -108,7 +109,7 @@ impl FileChange {
 #[must_use]
 pub fn install(claims: &[Claim], store: &Store, options: &Options) -> Plan {
     let mut plan = Plan::new(Kind::Install);
-    let receipts = store.receipts();
+    let Some(receipts) = receipts(store, &mut plan) else { return plan };
     let mut seen = Vec::new();
     for claim in claims {
         match look(claim, &mut seen) {
@@ -121,7 +122,10 @@ pub fn install(claims: &[Claim], store: &Store, options: &Options) -> Plan {
 
 fn install_one(claim: &Claim, target: &Target, receipt: Option<&Receipt>, store: &Store, options: &Options, plan: &mut Plan) {
     let current = target.content();
-    let memory = receipt.map(|receipt| receipt.memory(store)).unwrap_or_default();
+    let memory = match receipt.map(|receipt| receipt.memory(store)).transpose() {
+        Ok(memory) => memory.unwrap_or_default(),
+        Err(error) => return plan.refuse(claim, unreadable(&error)),
+    };
     let spliced = match put(&claim.content, current, &memory, options) {
         Ok(spliced) => spliced,
         Err(refusal) => return plan.refuse(claim, refusal),
@@ -172,9 +176,8 @@ fn base(claim: &Claim, current: Option<&[u8]>, receipt: Option<&Receipt>, memory
         (Some(current), Some(receipt)) if hash(current) == receipt.written && (receipt.base.is_none() || memory.base.is_some()) => {
             Ok(memory.base.clone())
         }
-        // The person or the agent wrote it since, or it is the first time: theirs is all but our entries.
-        (Some(current), Some(_)) => Ok(take(&claim.content, current, memory)?.content),
-        (Some(current), None) => Ok(Some(current.to_vec())),
+        // Theirs is all but our entries: the person or the agent wrote it since, or the receipt of an earlier time is lost.
+        (Some(current), _) => Ok(take(&claim.content, current, memory)?.content),
     }
 }
 
@@ -188,7 +191,7 @@ pub(super) fn edit(old: &[u8], new: &[u8]) -> Option<Edit> {
 #[must_use]
 pub fn uninstall(claims: &[Claim], store: &Store, pause: Duration) -> Plan {
     let mut plan = Plan::new(Kind::Uninstall);
-    let receipts = store.receipts();
+    let Some(receipts) = receipts(store, &mut plan) else { return plan };
     let mut seen = Vec::new();
     for claim in claims {
         match look(claim, &mut seen) {
@@ -201,7 +204,10 @@ pub fn uninstall(claims: &[Claim], store: &Store, pause: Duration) -> Plan {
 
 fn uninstall_one(claim: &Claim, target: &Target, receipt: Option<&Receipt>, store: &Store, pause: Duration, plan: &mut Plan) {
     let current = target.content();
-    let memory = receipt.map(|receipt| receipt.memory(store)).unwrap_or_default();
+    let memory = match receipt.map(|receipt| receipt.memory(store)).transpose() {
+        Ok(memory) => memory.unwrap_or_default(),
+        Err(error) => return plan.refuse(claim, unreadable(&error)),
+    };
     let mut after = match current.map(|current| take(&claim.content, current, &memory)).transpose() {
         Ok(taken) => taken.and_then(|taken| taken.content),
         Err(refusal) => return plan.refuse(claim, refusal),
@@ -224,6 +230,18 @@ fn uninstall_one(claim: &Claim, target: &Target, receipt: Option<&Receipt>, stor
         }
     }
     plan.changes.push(FileChange { emptied, ..FileChange::plain(claim.owner, &claim.path, current.map(<[u8]>::to_vec), after, PRIVATE) });
+}
+
+/// `None`: a conflict, since guessing what is installed would lose what uninstalling needs.
+fn receipts(store: &Store, plan: &mut Plan) -> Option<Receipts> {
+    let failed = |error: io::Error| {
+        plan.conflicts.push(Conflict { owner: RECEIPTS.to_owned(), path: store.receipts_path(), refusal: unreadable(&error) })
+    };
+    store.receipts().map_err(failed).ok()
+}
+
+fn unreadable(error: &io::Error) -> Refusal {
+    plain_refusal(&format!("what was installed before cannot be read: {error}"), "check the state folder's owner and mode, and the disk")
 }
 
 /// Reads a claim's file; two claims on one file would each plan without the other.

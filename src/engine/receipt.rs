@@ -1,5 +1,6 @@
 //! What is needed to take back what was put into a file, long after the transaction that did it is forgotten.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -85,15 +86,17 @@ impl Receipt {
     }
 
     /// What a format needs to know of what was done before.
-    #[must_use]
-    pub(super) fn memory(&self, store: &Store) -> Memory {
-        Memory {
-            base: self.base.as_deref().and_then(|hash| store.backup(hash)),
+    ///
+    /// # Errors
+    /// A backup is there, but cannot be read.
+    pub(super) fn memory(&self, store: &Store) -> io::Result<Memory> {
+        Ok(Memory {
+            base: self.base.as_deref().map(|hash| store.backup(hash)).transpose()?.flatten(),
             absent: self.base.is_none(),
-            written: store.backup(&self.written),
+            written: store.backup(&self.written)?,
             edit: self.edit.clone(),
             created: self.created.clone(),
             replaced: self.replaced.clone(),
-        }
+        })
     }
 }

@@ -7,7 +7,7 @@ use super::effect::{Registry, remove_folders, revive};
 use super::journal::{ABORTED, COMMITTED, FINISHED, Journal, State, Step};
 use super::store::{Store, hash};
 use crate::error::Error;
-use crate::files::{self, Change, New, Trouble, is_torn};
+use crate::files::{self, Change, New, Target, Trouble, is_torn};
 
 /// What recovery did. Empty: nothing was interrupted.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -23,7 +23,7 @@ pub struct Recovered {
     pub troubles: Vec<String>,
 }
 
-/// A transaction that is neither undone nor finished.
+/// A transaction that is neither undone nor finished; without an id if it is not known whether there is one.
 #[derive(Debug)]
 pub(super) struct Unsettled {
     pub(super) id: String,
@@ -43,7 +43,11 @@ pub fn pending(store: &Store) -> Vec<(Journal, State)> {
 pub(super) fn recover(store: &Store, registry: &Registry) -> Result<Recovered, Unsettled> {
     let mut done = Recovered::default();
     store.sweep();
-    for (journal, state) in pending(store).into_iter().rev() {
+    let journals = store.all_journals().map_err(|error| {
+        let reason = Error::new("earlier transactions cannot be read").path(store.transactions()).because(error.to_string());
+        Unsettled { id: String::new(), reason: Box::new(reason.hint("check the folder's owner and mode, and the disk")) }
+    })?;
+    for (journal, state) in journals.into_iter().filter(|(_, state)| !state.is_settled()).rev() {
         if state == State::Open {
             let kept = undo(store, &journal, journal.steps.len())
                 .map_err(|error| Unsettled { id: journal.id.clone(), reason: Box::new(error) })?;
@@ -85,6 +89,7 @@ pub(super) fn undo(store: &Store, journal: &Journal, reached: usize) -> Result<V
 /// `Ok(false)`: somebody else's content stands there, or the old one is lost.
 fn undo_step(store: &Store, step: &Step) -> Result<bool, Trouble> {
     let failed = |error: io::Error| Trouble::Failed { step: "remove", error: error.to_string() };
+    let read = |error: io::Error| Trouble::Failed { step: "read the backup", error: error.to_string() };
     files::remove_if_there(&step.temporary).or_else(not_a_folder).map_err(failed)?;
     let target = match files::look(&step.target) {
         Ok(target) if target.path == step.target => target,
@@ -99,12 +104,12 @@ fn undo_step(store: &Store, step: &Step) -> Result<bool, Trouble> {
     } else {
         let before = match &step.before {
             None => None,
-            Some(before) => match store.backup(&before.hash) {
+            Some(before) => match store.backup(&before.hash).map_err(read)? {
                 Some(content) => Some(content),
                 None => return Ok(false),
             },
         };
-        if found != step.after && !is_torn_by(store, step, current, before.as_deref()) {
+        if found != step.after && !is_torn_by(store, step, &target, before.as_deref()) {
             return Ok(false);
         }
         for folder in &target.missing {
@@ -119,7 +124,8 @@ fn undo_step(store: &Store, step: &Step) -> Result<bool, Trouble> {
             Err(trouble) => return Err(trouble),
         }
     };
-    remove_folders(&step.folders);
+    // An empty folder that stays is no reason to call the files anything but whole.
+    let _ = remove_folders(&step.folders);
     Ok(whole)
 }
 
@@ -128,19 +134,24 @@ fn not_a_folder(error: io::Error) -> io::Result<()> {
     if error.kind() == io::ErrorKind::NotADirectory { Ok(()) } else { Err(error) }
 }
 
-/// An overwriting in place that was interrupted.
-fn is_torn_by(store: &Store, step: &Step, current: Option<&[u8]>, before: Option<&[u8]>) -> bool {
-    let after = step.after.as_deref().and_then(|hash| store.backup(hash));
-    matches!((current, before, after), (Some(current), Some(before), Some(after)) if is_torn(current, before, &after))
+/// An overwriting in place that was interrupted. A file that is renamed to is never half of each.
+fn is_torn_by(store: &Store, step: &Step, target: &Target, before: Option<&[u8]>) -> bool {
+    let after = step.after.as_deref().and_then(|hash| store.backup(hash).ok()?);
+    let (Some(file), Some(before), Some(after)) = (&target.file, before, after) else { return false };
+    file.in_place && is_torn(&file.content, before, &after)
 }
 
-/// After the commit: folders that are empty now, effects, the mark, and what is too old. Returns what did not work; a second try
-/// would not be better.
+/// After the commit: folders that are empty now, effects, the mark, and what is too old. Returns what did not work. Most effects
+/// are tried once: a second time would not be better, and every later command would repeat the complaint.
 pub(super) fn finish(store: &Store, journal: &Journal, registry: &Registry) -> Vec<String> {
-    for step in &journal.steps {
-        remove_folders(&step.emptied);
-    }
     let mut troubles = Vec::new();
+    for (step, error) in journal.steps.iter().filter_map(|step| Some((step, remove_folders(&step.emptied).err()?))) {
+        troubles.push(format!("a folder is left: {}: {error}", step.path.display()));
+        if error.kind() != io::ErrorKind::PermissionDenied {
+            // The disk may do better the next time.
+            return troubles;
+        }
+    }
     for intended in &journal.effects {
         let Some(effect) = revive(intended, store, registry) else {
             troubles.push(format!("{}: this version does not know how", intended.name));
@@ -149,13 +160,17 @@ pub(super) fn finish(store: &Store, journal: &Journal, registry: &Registry) -> V
         if effect.verify() {
             continue;
         }
-        if let Err(error) = effect.apply() {
-            troubles.push(error.to_string());
-        } else if !effect.is_reversed() && !effect.verify() {
-            troubles.push(format!("it did not work: {}", effect.describe()));
+        let trouble = match effect.apply() {
+            Err(error) => error.to_string(),
+            Ok(()) if !effect.is_reversed() && !effect.verify() => format!("it did not work: {}", effect.describe()),
+            Ok(()) => continue,
+        };
+        troubles.push(trouble);
+        if effect.is_retried() {
+            return troubles;
         }
     }
-    if let Err(error) = store.mark(&journal.id, FINISHED, &troubles.join("\n")) {
+    if let Err(error) = store.note(&journal.id, FINISHED, &troubles.join("\n")) {
         troubles.push(format!("the state folder cannot be written: {error}"));
     }
     store.prune();

@@ -15,6 +15,8 @@ use crate::files::{self, Owners};
 
 /// Mode of every file in here.
 const PRIVATE: u32 = 0o600;
+/// Folders that may be made: `~/.local/state/agent-notify/install/txn`, but no HOME.
+const MOST_MISSING: usize = 5;
 /// Transactions that are kept.
 const KEPT: usize = 10;
 
@@ -69,27 +71,40 @@ impl Store {
 
     /// Makes the folders.
     pub(super) fn prepare(&self) -> io::Result<()> {
-        // One after the other: a folder far below a HOME that does not exist is not made.
-        let state = self.folder.parent().unwrap_or(&self.folder).to_owned();
-        [state, self.folder.clone(), self.transactions(), self.backups()].iter().try_for_each(|folder| files::create_private_folder(folder))
+        for wanted in [self.transactions(), self.backups()] {
+            let missing: Vec<_> = wanted.ancestors().take_while(|folder| !folder.exists()).collect();
+            if missing.len() > MOST_MISSING {
+                return Err(io::Error::new(io::ErrorKind::NotFound, "the home folder does not exist"));
+            }
+            for folder in missing.iter().rev() {
+                files::create_private_folder(folder)?;
+                // An intent is only durable if the way to it is.
+                files::sync_folder(folder.parent().unwrap_or(Path::new("/")))?;
+            }
+        }
+        Ok(())
     }
 
     /// What was installed so far; nothing where the file is missing or damaged: uninstalling then goes by what the files hold.
-    #[must_use]
-    pub fn receipts(&self) -> Receipts {
-        std::fs::read(self.receipts_path()).map(|bytes| Receipts::read(&bytes)).unwrap_or_default()
+    ///
+    /// # Errors
+    /// It is there, but cannot be read.
+    pub fn receipts(&self) -> io::Result<Receipts> {
+        Ok(self.receipts_bytes()?.map(|bytes| Receipts::read(&bytes)).unwrap_or_default())
+    }
+
+    pub(super) fn receipts_bytes(&self) -> io::Result<Option<Vec<u8>>> {
+        read_if_there(&self.receipts_path())
     }
 
     /// Keeps bytes under their hash, durable once [`Store::sync_backups`] has returned. Returns the hash.
     pub(super) fn keep(&self, content: &[u8]) -> io::Result<String> {
         let hash = hash(content);
-        if self.backup(&hash).is_none() {
+        if !matches!(self.backup(&hash), Ok(Some(_))) {
             let path = self.backups().join(&hash);
-            let temporary = files::temporary(&path, "new");
-            // Left by a process that was killed: whoever holds the lock is alone here.
-            files::remove_if_there(&temporary)?;
-            files::write_new(&temporary, content)?;
-            files::rename(&temporary, &path)?;
+            // Damaged, or half of it from a process that was killed: the name tells what belongs there.
+            files::remove_if_there(&path)?;
+            files::write_new(&path, content)?;
         }
         Ok(hash)
     }
@@ -99,34 +114,60 @@ impl Store {
     }
 
     /// Kept bytes; `None` if they are missing or damaged.
-    #[must_use]
-    pub fn backup(&self, wanted: &str) -> Option<Vec<u8>> {
+    ///
+    /// # Errors
+    /// They are there, but cannot be read.
+    pub fn backup(&self, wanted: &str) -> io::Result<Option<Vec<u8>>> {
         // A name out of a damaged journal must not lead anywhere else.
-        let plain = wanted.len() == 64 && wanted.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let content = std::fs::read(self.backups().join(plain.then_some(wanted)?)).ok()?;
-        (hash(&content) == wanted).then_some(content)
+        if wanted.len() != 64 || !wanted.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Ok(None);
+        }
+        Ok(read_if_there(&self.backups().join(wanted))?.filter(|content| hash(content) == wanted))
     }
 
-    /// Every transaction with a readable journal, oldest first.
+    /// Every transaction with a readable journal, oldest first. For commands that only look.
     #[must_use]
     pub fn journals(&self) -> Vec<(Journal, State)> {
-        let Ok(entries) = std::fs::read_dir(self.transactions()) else { return Vec::new() };
-        let mut names: Vec<_> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+        self.names().unwrap_or_default().iter().filter_map(|name| self.journal(name).ok()?).collect()
+    }
+
+    /// Every transaction whose journal is not damaged, oldest first.
+    ///
+    /// # Errors
+    /// One of them cannot be read: what is not known must not be taken for not there.
+    pub(super) fn all_journals(&self) -> io::Result<Vec<(Journal, State)>> {
+        self.names()?.iter().filter_map(|name| self.journal(name).transpose()).collect()
+    }
+
+    /// `None`: damaged, or nothing but an empty folder.
+    fn journal(&self, name: &str) -> io::Result<Option<(Journal, State)>> {
+        let folder = self.transaction(name);
+        let Some(bytes) = read_if_there(&folder.join("journal.json"))? else { return Ok(None) };
+        let Some(journal) = Journal::read(&bytes).filter(|journal| journal.id == name) else { return Ok(None) };
+        Ok(Some((journal, State::of(&folder)?)))
+    }
+
+    /// Of transactions whose intent is complete.
+    fn names(&self) -> io::Result<Vec<String>> {
+        let entries = match std::fs::read_dir(self.transactions()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries?,
+        };
+        let names: io::Result<Vec<_>> = entries.map(|entry| Ok(entry?.file_name())).collect();
+        let mut names: Vec<_> = names?.into_iter().filter_map(|name| name.into_string().ok()).collect();
+        names.retain(|name| !is_unfinished_name(name));
         names.sort();
-        names
-            .into_iter()
-            .filter(|name| !is_unfinished_name(name))
-            .filter_map(|name| {
-                let folder = self.transaction(&name);
-                let journal = Journal::read(&folder).filter(|journal| journal.id == name)?;
-                Some((journal, State::of(&folder)))
-            })
-            .collect()
+        Ok(names)
     }
 
     /// Leaves a mark in a transaction's folder; durable when it returns.
     pub(super) fn mark(&self, id: &str, mark: &str, text: &str) -> io::Result<()> {
         files::replace(&self.transaction(id).join(mark), text.as_bytes(), PRIVATE)
+    }
+
+    /// Leaves a mark that may be lost with the power: what it says can be found out again.
+    pub(super) fn note(&self, id: &str, mark: &str, text: &str) -> io::Result<()> {
+        files::note(&self.transaction(id).join(mark), text.as_bytes())
     }
 
     /// Removes what killed processes left among our own files: half-written journals, temporary files. Only under the lock.
@@ -145,30 +186,34 @@ impl Store {
     /// Forgets all but the newest transactions, and backups that nothing refers to. The first content of every file stays.
     /// Nothing depends on it: errors leave more than needed.
     pub(super) fn prune(&self) {
-        let journals = self.journals();
-        let Some(originals) = self.note_originals(&journals) else { return };
+        let _ = self.try_prune();
+    }
+
+    fn try_prune(&self) -> io::Result<()> {
+        let journals = self.all_journals()?;
+        let originals = self.note_originals(&journals)?;
         let old = journals.len().saturating_sub(KEPT);
         for (journal, _) in journals[..old].iter().filter(|(_, state)| state.is_settled()) {
             // Under a name that `sweep` removes, so that half a removal is never taken for a transaction.
             let away = self.transactions().join(format!("{}.tmp", journal.id));
-            if files::rename(&self.transaction(&journal.id), &away).is_ok() {
-                let _ = std::fs::remove_dir_all(&away);
-            }
+            files::rename(&self.transaction(&journal.id), &away)?;
+            std::fs::remove_dir_all(&away)?;
         }
         let mut wanted: BTreeSet<String> = originals.into_values().flatten().collect();
-        wanted.extend(self.receipts().files.into_iter().flat_map(|receipt| [receipt.base, Some(receipt.written)]).flatten());
-        for (journal, _) in self.journals() {
+        wanted.extend(self.receipts()?.files.into_iter().flat_map(|receipt| [receipt.base, Some(receipt.written)]).flatten());
+        for (journal, _) in self.all_journals()? {
             wanted.extend(journal.steps.into_iter().flat_map(|step| [step.before.map(|before| before.hash), step.after]).flatten());
         }
         for name in names(&self.backups()).filter(|name| !wanted.contains(name)) {
-            let _ = files::remove_if_there(&self.backups().join(name));
+            files::remove_if_there(&self.backups().join(name))?;
         }
+        Ok(())
     }
 
-    /// Writes down first contents that are not known yet; `None` if that failed, and nothing may be forgotten then.
-    fn note_originals(&self, journals: &[(Journal, State)]) -> Option<Originals> {
+    /// Writes down first contents that are not known yet; without that, nothing may be forgotten.
+    fn note_originals(&self, journals: &[(Journal, State)]) -> io::Result<Originals> {
         let path = self.folder.join("originals.json");
-        let bytes = std::fs::read(&path).unwrap_or_default();
+        let bytes = read_if_there(&path)?.unwrap_or_default();
         let known: Originals = serde_json::from_slice(&bytes).unwrap_or_default();
         let mut all = known.clone();
         let steps = journals.iter().filter(|(_, state)| state.is_committed()).flat_map(|(journal, _)| journal.files());
@@ -176,9 +221,16 @@ impl Store {
             all.entry(step.path.clone()).or_insert_with(|| step.before.as_ref().map(|before| before.hash.clone()));
         }
         if all != known {
-            files::replace(&path, serde_json::to_string_pretty(&all).ok()?.as_bytes(), PRIVATE).ok()?;
+            files::replace(&path, &serde_json::to_vec_pretty(&all)?, PRIVATE)?;
         }
-        Some(all)
+        Ok(all)
+    }
+}
+
+fn read_if_there(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    match std::fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        content => content.map(Some),
     }
 }
 

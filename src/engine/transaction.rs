@@ -6,7 +6,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::effect::{Registry, intended};
+use super::effect::{Registry, intended, remove_folders};
 use super::journal::{Before, COMMITTED, Journal, RECEIPTS, Step, new_id};
 use super::plan::{Conflict, FileChange, Plan};
 use super::recover::{Recovered, finish, recover, undo};
@@ -79,8 +79,12 @@ pub fn with_lock_for<T>(patience: Duration, store: &Store, registry: &Registry, 
         }
         Busy::Failed(error) => failed(error),
     })?;
-    let recovered = recover(store, registry)
-        .map_err(|interrupted| Stopped::Incomplete { folder: store.transaction(&interrupted.id), reason: interrupted.reason })?;
+    let recovered = recover(store, registry).map_err(|unsettled| {
+        if unsettled.id.is_empty() {
+            return Stopped::Failed(unsettled.reason);
+        }
+        Stopped::Incomplete { folder: store.transaction(&unsettled.id), reason: unsettled.reason }
+    })?;
     Ok(work(&Locked { store, registry, recovered, _lock: lock }))
 }
 
@@ -140,7 +144,7 @@ impl<'locked> Transaction<'locked> {
                 let touched = if trouble == Trouble::Changed { reached } else { reached + 1 };
                 if trouble == Trouble::Changed {
                     let _ = files::remove_if_there(&step.temporary);
-                    super::effect::remove_folders(&step.folders);
+                    let _ = remove_folders(&step.folders);
                 }
                 return back(store, &journal, touched, reason);
             }
@@ -156,7 +160,8 @@ impl<'locked> Transaction<'locked> {
     /// Looks at every file once more and lays down the steps. `None`: nothing to do.
     fn prepare(&mut self) -> Result<Option<(Journal, Vec<FileChange>)>, Error> {
         let store = self.locked.store;
-        let before = store.receipts();
+        let unreadable = |error: io::Error| Error::new("earlier transactions cannot be read").because(error.to_string());
+        let before = store.receipts().map_err(unreadable)?;
         let mut receipts = self.plan.receipts.take().unwrap_or_else(|| before.clone());
         let own = |error: serde_json::Error| Error::new("the receipts cannot be written").because(error.to_string());
         let mut changes = std::mem::take(&mut self.plan.changes);
@@ -170,7 +175,7 @@ impl<'locked> Transaction<'locked> {
         }
         changes.retain(|change| change.before != change.after);
         // As it is on the disk, in case it is damaged.
-        let there = std::fs::read(store.receipts_path()).ok();
+        let there = store.receipts_bytes().map_err(unreadable)?;
         let wanted = receipts.text().map_err(own)?;
         if wanted != there && wanted != before.text().map_err(own)? {
             changes.push(FileChange::plain(RECEIPTS, &store.receipts_path(), there, wanted, PRIVATE));
@@ -178,7 +183,7 @@ impl<'locked> Transaction<'locked> {
         if changes.is_empty() && self.plan.effects.is_empty() {
             return Ok(None);
         }
-        let newest = store.journals().last().map(|(journal, _)| journal.time);
+        let newest = store.all_journals().map_err(unreadable)?.last().map(|(journal, _)| journal.time);
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| u64::try_from(elapsed.as_millis()).unwrap_or(0));
         let (id, time) = new_id(now, newest);
         let steps = changes.iter().map(|change| step(store, &id, change)).collect::<Result<_, _>>()?;

@@ -162,23 +162,22 @@ fn overwrite(target: &Path, content: &[u8]) -> Result<(), Trouble> {
     if size > 0 && rustix::fs::fallocate(&file, FallocateFlags::KEEP_SIZE, 0, size) == Err(Errno::NOSPC) {
         return Err(Trouble::at("write", &Errno::NOSPC.into()));
     }
-    #[cfg(test)]
-    if fault::point("half a write").is_err() {
+    if let Err(error) = fault::point("half a write") {
         let _ = file.write_all_at(&content[..content.len() / 2], 0);
-        return Err(Trouble::Failed { step: "write", error: "half of it".to_owned() });
+        return Err(Trouble::at("write", &error));
     }
     fault::point("pwrite").and_then(|()| file.write_all_at(content, 0)).map_err(failed("write"))?;
     fault::point("ftruncate").and_then(|()| file.set_len(size)).map_err(failed("truncate"))?;
     sync(&file).map_err(failed("fsync"))
 }
 
-/// Whether `current` is what an interrupted overwriting of `before` by `after` leaves.
+/// Whether `current` is what interrupted overwritings in place leave, of `before` by `after` and back again: at every place a byte
+/// of one of the two.
 #[must_use]
 pub fn is_torn(current: &[u8], before: &[u8], after: &[u8]) -> bool {
-    // If any division into beginning and rest fits, the longest beginning does.
-    let common = current.iter().zip(after).take_while(|(one, other)| one == other).count();
-    let rest = before.get(common..).unwrap_or_default();
-    current[common..] == *rest
+    let lengths = before.len().min(after.len())..=before.len().max(after.len());
+    let of = |content: &[u8], at: usize, byte: u8| content.get(at) == Some(&byte);
+    lengths.contains(&current.len()) && current.iter().enumerate().all(|(at, byte)| of(before, at, *byte) || of(after, at, *byte))
 }
 
 /// Replaces the content of `path`, keeping symlinks and the target's attributes; a new file gets `mode`, missing folders are
@@ -313,6 +312,8 @@ mod tests {
         }
         // Shrinking: everything written, not yet cut.
         assert!(is_torn(b"{}\n\": 1}\n", before, b"{}\n"));
+        // Half of the way there, then a quarter of the way back.
+        assert!(is_torn(b"abCDef", b"abcdef", b"ABCDEF"));
         assert!(!is_torn(b"{\"a\": 2}\n", before, after));
         assert!(!is_torn(b"", before, after));
     }

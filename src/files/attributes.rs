@@ -23,20 +23,27 @@ pub struct Attributes {
 }
 
 /// The extended attributes; none where the file system has none. Names that are not UTF-8 are left out.
-pub(super) fn extended(file: &File) -> Vec<(String, Vec<u8>)> {
-    let Ok(size) = rustix::fs::flistxattr(file, &mut [0_u8; 0][..]) else { return Vec::new() };
+///
+/// # Errors
+/// They cannot be read: replacing the file would lose them.
+pub(super) fn extended(file: &File) -> io::Result<Vec<(String, Vec<u8>)>> {
+    let size = match rustix::fs::flistxattr_query(file) {
+        Err(Errno::NOTSUP | Errno::NOSYS) | Ok(0) => return Ok(Vec::new()),
+        size => size?,
+    };
     let mut names = vec![0; size];
-    let Ok(size) = rustix::fs::flistxattr(file, &mut names[..]) else { return Vec::new() };
+    let size = rustix::fs::flistxattr(file, &mut names[..])?;
     let names = names[..size].split(|byte| *byte == 0).filter_map(|name| std::str::from_utf8(name).ok()).filter(|name| !name.is_empty());
-    names.filter_map(|name| Some((name.to_owned(), value(file, name)?))).collect()
+    names.map(|name| Ok((name.to_owned(), value(file, name)?))).collect()
 }
 
-fn value(file: &File, name: &str) -> Option<Vec<u8>> {
-    let size = rustix::fs::fgetxattr(file, name, &mut [0_u8; 0][..]).ok()?;
-    let mut value = vec![0; size];
-    let size = rustix::fs::fgetxattr(file, name, &mut value[..]).ok()?;
-    value.truncate(size);
-    Some(value)
+fn value(file: &File, name: &str) -> io::Result<Vec<u8>> {
+    let mut value = vec![0; rustix::fs::fgetxattr_query(file, name)?];
+    if !value.is_empty() {
+        let size = rustix::fs::fgetxattr(file, name, &mut value[..])?;
+        value.truncate(size);
+    }
+    Ok(value)
 }
 
 impl Attributes {
@@ -53,7 +60,7 @@ impl Attributes {
         }
         fault::point("fchmod")?;
         file.set_permissions(Permissions::from_mode(self.mode))?;
-        let present = extended(file);
+        let present = extended(file)?;
         for (name, _) in present.iter().filter(|(name, _)| !self.extended.iter().any(|(wanted, _)| wanted == name)) {
             tolerate(name, rustix::fs::fremovexattr(file, name.as_str()))?;
         }

@@ -100,14 +100,27 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     sync_folder(to.parent().unwrap_or(Path::new("/")))
 }
 
-/// Appends in one write, which is never mixed with that of another process. Returns the size after it, in bytes.
+/// Leaves a small file whose existence says something. Not durable.
 ///
 /// # Errors
-/// As open and write; missing folders are made.
+/// As open and write.
+pub fn note(path: &Path, text: &[u8]) -> io::Result<()> {
+    fault::point("create")?;
+    append(path, text).map(|_| ())
+}
+
+/// Appends in one write, which is never mixed with that of another process. Returns about the size after it, in bytes.
+///
+/// # Errors
+/// As open and write; missing folders are made. What is no regular file is `InvalidInput`: nobody waits for its reader.
 pub fn append(path: &Path, content: &[u8]) -> io::Result<u64> {
-    let mut file = with_folder(path, OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND)?;
+    let mut file = with_folder(path, OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND | OFlags::NONBLOCK)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(not_regular());
+    }
     file.write_all(content)?;
-    Ok(file.metadata()?.len())
+    Ok(metadata.len() + content.len() as u64)
 }
 
 /// As [`append`], but keeps the file open for reading and writing at its end.
@@ -115,17 +128,17 @@ pub fn append(path: &Path, content: &[u8]) -> io::Result<u64> {
 /// # Errors
 /// As open and write; missing folders are made.
 pub fn append_and_keep(path: &Path, content: &[u8]) -> io::Result<File> {
-    let mut file = with_folder(path, OFlags::RDWR | OFlags::CREATE | OFlags::APPEND)?;
+    let mut file = with_folder(path, OFlags::RDWR | OFlags::CREATE | OFlags::APPEND | OFlags::NONBLOCK)?;
     file.write_all(content)?;
     Ok(file)
 }
 
-/// Opens a file for reading.
+/// Opens a file for reading, without waiting for anybody.
 ///
 /// # Errors
 /// As open.
 pub fn open(path: &Path) -> io::Result<File> {
-    open_as(path, OFlags::RDONLY)
+    open_as(path, OFlags::RDONLY | OFlags::NONBLOCK)
 }
 
 /// A whole regular file of at most `limit` bytes; what a person keeps in such a place may be anything, and a FIFO must not make
@@ -134,9 +147,9 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// # Errors
 /// As open and read; no regular file, or too large, is `InvalidInput`.
 pub fn read_small(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    let file = open_as(path, OFlags::RDONLY | OFlags::NONBLOCK)?;
+    let file = open(path)?;
     if !file.metadata()?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        return Err(not_regular());
     }
     let mut bytes = Vec::new();
     file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
@@ -144,6 +157,10 @@ pub fn read_small(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "too large"));
     }
     Ok(bytes)
+}
+
+fn not_regular() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")
 }
 
 /// Not through `std`: musl's open sets the close-on-exec flag a second time, and this is what a hook does most.
@@ -197,5 +214,10 @@ mod tests {
         let fifo = home.path().join("fifo");
         rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a FIFO");
         assert!(read_small(&fifo, 9).is_err(), "nobody waits for a writer");
+        assert!(append(&fifo, b"x").is_err(), "nobody waits for a reader");
+        let _reader = open(&fifo).expect("a reader");
+        assert_eq!(append(&fifo, b"x").expect_err("a pipe").kind(), io::ErrorKind::InvalidInput);
+        let mut full = append_and_keep(&fifo, b"x").expect("it is open");
+        assert!((0..99).any(|_| full.write_all(&[0; 4096]).is_err()), "nobody waits for room");
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, AtFlags, IFlags, Mode, OFlags, StatxAttributes, StatxFlags};
 
 use super::Trouble;
-use super::attributes::Attributes;
+use super::attributes::{self, Attributes};
 use super::resolve::resolve;
 
 /// Bytes. A guard for memory: a sparse file, a log. The formats have lower limits of their own.
@@ -71,7 +71,13 @@ pub fn look(path: &Path) -> Result<Target, Trouble> {
     if path.to_str().is_none() {
         return Err(Trouble::NotText);
     }
-    let mut missing: Vec<_> = path.ancestors().skip(1).take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
+    let mut missing = Vec::new();
+    for folder in path.ancestors().skip(1) {
+        if folder.try_exists().map_err(|error| Trouble::at("stat", &error))? {
+            break;
+        }
+        missing.push(folder.to_owned());
+    }
     missing.reverse();
     let file = read(&path)?;
     Ok(Target { path, file, missing })
@@ -156,12 +162,8 @@ pub(super) fn read(path: &Path) -> Result<Option<Existing>, Trouble> {
     }
     let mut content = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
     file.read_to_end(&mut content).map_err(|error| Trouble::at("read", &error))?;
-    let attributes = Attributes {
-        mode: metadata.permissions().mode() & 0o7777,
-        uid: metadata.uid(),
-        gid: metadata.gid(),
-        extended: super::attributes::extended(&file),
-    };
+    let extended = attributes::extended(&file).map_err(|error| Trouble::at("list attributes", &error))?;
+    let attributes = Attributes { mode: metadata.permissions().mode() & 0o7777, uid: metadata.uid(), gid: metadata.gid(), extended };
     let in_place = metadata.nlink() > 1 || is_mount(&file);
     Ok(Some(Existing { content, attributes, in_place }))
 }

@@ -3,6 +3,7 @@
 use super::catalogue::Catalogue;
 use super::message::{self, Message};
 use super::screen::{Delivered, Sending, View};
+use crate::agents;
 use crate::config;
 use crate::environment::{Env, name};
 use crate::event::{Event, Kind, Speaker, Text};
@@ -61,9 +62,10 @@ pub(crate) fn announce(announcement: &Announcement, env: &Env) -> Report {
     }
     let config = &loaded.config;
     let kind = announcement.kind.or_else(|| Kind::parse(&env.get(name::AGENT_NOTIFY_EVENT)?)).unwrap_or(Kind::Stop);
-    let label = announcement.agent.clone().or_else(|| env.get(name::AGENT_NOTIFY_AGENT)).unwrap_or_else(|| NOBODY.to_owned());
+    let named = [announcement.agent.clone(), env.get(name::AGENT_NOTIFY_AGENT)].into_iter().flatten();
+    let speaker = named.filter_map(|name| agents::speaker(&name)).next().unwrap_or_else(|| Speaker::named(NOBODY));
     let project = env.folder(name::AGENT_NOTIFY_CWD).or_else(|| std::env::current_dir().ok());
-    let event = Event { project, ..Event::of(Speaker::named(&label)) };
+    let event = Event { project, ..Event::of(speaker) };
 
     let view = View::for_person(env, config);
     let catalogue = Catalogue::choose(config.notify.language, env);

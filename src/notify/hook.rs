@@ -3,27 +3,14 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
-use rustix::buffer::spare_capacity;
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::Errno;
-
+use super::input;
 use super::pipeline::{self, Request};
 use crate::agents;
-use crate::environment::Env;
+use crate::environment::{Env, name};
 use crate::event::ReplyForm;
 use crate::state::{self, Entry, State};
-
-/// More than this is no payload: the rest is read and thrown away, so that the agent's write does not fail. Claude's largest
-/// measured one has 31 kB.
-const MOST_BYTES: usize = 64 << 20;
-/// How much is asked for at a time.
-const CHUNK: usize = 16 << 10;
-/// How long the agent may take to send its payload; all of them have it ready at the start (0–10 ms measured).
-const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Whether the agent has its answer: the panic hook must not give a second one.
 static ANSWERED: AtomicBool = AtomicBool::new(false);
@@ -77,7 +64,7 @@ pub fn hook(arguments: &[OsString]) {
 
     let (payload, note) = match arguments.payload.take() {
         Some(payload) => (payload, None),
-        None => read_input(),
+        None => input::read(&io::stdin(), arguments.event.is_some() || env.has(name::ASK_NOTIFY_EVENT)),
     };
     arguments.notes.extend(note);
     let Some(agent) = agent else {
@@ -107,49 +94,6 @@ fn answer(reply: &[u8]) {
     }
 }
 
-/// Reads stdin to its end, within limits; a terminal is not read at all.
-fn read_input() -> (Vec<u8>, Option<String>) {
-    let stdin = io::stdin();
-    let mut payload = Vec::with_capacity(CHUNK);
-    let deadline = Instant::now() + PATIENCE;
-    let mut too_large = false;
-    loop {
-        match wait_for_input(&stdin, deadline) {
-            Ok(true) => {}
-            Ok(false) => return (payload, Some("the agent did not close stdin in time".to_owned())),
-            Err(error) => return (payload, Some(format!("stdin: {error}"))),
-        }
-        payload.reserve(CHUNK);
-        // Straight into the vector: pages that no payload needs are never touched.
-        match rustix::io::read(&stdin, spare_capacity(&mut payload)) {
-            Ok(0) if too_large => return (Vec::new(), Some(format!("payload of more than {MOST_BYTES} bytes ignored"))),
-            Ok(0) => return (payload, None),
-            Ok(_) if payload.len() > MOST_BYTES => {
-                too_large = true;
-                payload.clear();
-            }
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return (payload, Some(format!("stdin: {error}"))),
-        }
-    }
-}
-
-/// `Ok(false)` = nothing came by the deadline, or a person sits at a terminal.
-fn wait_for_input(stdin: &impl AsFd, deadline: Instant) -> io::Result<bool> {
-    let left = deadline.saturating_duration_since(Instant::now());
-    let mut descriptors = [PollFd::new(stdin, PollFlags::IN)];
-    // A file, a pipe with data and a closed pipe are ready at once: only then is it worth asking what it is.
-    let timeout = rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 };
-    if poll(&mut descriptors, Some(&timeout))? > 0 {
-        return Ok(true);
-    }
-    if rustix::termios::isatty(stdin) {
-        return Ok(false);
-    }
-    let timeout = rustix::time::Timespec::try_from(left).unwrap_or(timeout);
-    Ok(poll(&mut descriptors, Some(&timeout))? > 0)
-}
-
 /// A panic (the build aborts on it) must not become the agent's problem: reply, a line in the log, status 0.
 fn answer_even_in_panic(form: ReplyForm) {
     std::panic::set_hook(Box::new(move |panic| {
@@ -167,7 +111,7 @@ fn answer_even_in_panic(form: ReplyForm) {
 #[cfg(feature = "test-panic")]
 #[expect(clippy::panic, reason = "what this is for")]
 fn panic_if_asked(env: &Env) {
-    if env.has(crate::environment::name::AGENT_NOTIFY_TEST_PANIC) {
+    if env.has(name::AGENT_NOTIFY_TEST_PANIC) {
         panic!("asked for");
     }
 }

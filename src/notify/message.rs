@@ -1,7 +1,7 @@
 //! What a notification says: title and body from an event, its surroundings and the configuration. Pure; every text from
 //! outside is sanitised here before it is put together.
 
-use std::path::Path;
+use std::path::{Component, Path};
 
 use super::catalogue::Catalogue;
 use crate::config::{Config, Context};
@@ -13,12 +13,26 @@ use crate::terminal::Place;
 pub struct Message {
     pub title: Text,
     pub body: Text,
-    /// The body as labelled lines, for carriers in which newlines survive; the title is [`Message::project_title`] there.
-    pub lines: Vec<Text>,
-    /// The title with the project as its context.
-    pub project_title: Text,
     /// Unique for this notification on this host.
     pub id: String,
+    facts: Facts,
+    title_template: String,
+    /// The parts of the body with their labels.
+    parts: Vec<(&'static str, Text)>,
+}
+
+impl Message {
+    /// The body as labelled lines, for carriers in which newlines survive; the title is [`Message::project_title`] there.
+    #[must_use]
+    pub fn lines(&self) -> Vec<Text> {
+        self.parts.iter().map(|(label, text)| Text::new(&format!("{label}{text}"))).collect()
+    }
+
+    /// The title with the project as its context.
+    #[must_use]
+    pub fn project_title(&self) -> Text {
+        self.facts.title(&self.title_template, &self.facts.project)
+    }
 }
 
 /// Where the event happened, as far as it is known.
@@ -40,21 +54,48 @@ const SHORT_ID: usize = 8;
 #[must_use]
 pub fn compose(event: &Event, kind: Kind, surroundings: &Surroundings, config: &Config, catalogue: &Catalogue) -> Message {
     let facts = Facts::gather(event, kind, surroundings, config, catalogue);
-    let title = |context: &Text| {
-        let title = facts.fill(&config.notify.title_template, context);
-        // A title without its context must not end in the dash that led to it.
-        let title = Text::new(title.trim_matches(|character: char| character.is_whitespace() || "—–-·:|".contains(character)));
-        if title.is_blank() { event.speaker.label.clone() } else { title }
-    };
     let parts = facts.parts(event, kind, surroundings, config, catalogue);
     let body = Text::new(&parts.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join(" · "));
-    let lines = parts.iter().map(|(label, text)| Text::new(&format!("{label}{text}"))).collect();
-    Message { title: title(&facts.context), body, lines, project_title: title(&facts.project), id: unique_id() }
+    let title_template = config.notify.title_template.clone();
+    Message { title: facts.title(&title_template, &facts.context), body, id: unique_id(), facts, title_template, parts }
+}
+
+/// A template with its placeholders replaced.
+struct Filled {
+    text: String,
+    /// From the first to the last value that is not blank, in bytes; `None` if there is none.
+    values: Option<std::ops::Range<usize>>,
+    /// The template begins, ends with a placeholder that is blank.
+    blank_ends: [bool; 2],
+}
+
+impl Filled {
+    /// Without the dash that leads to a blank value at either end. What the person has put there, or what is part of a value,
+    /// stays.
+    fn trimmed(&self) -> &str {
+        let is_dash = |character: char| character.is_whitespace() || "—–-·:|".contains(character);
+        let values = self.values.clone().unwrap_or(self.text.len()..0);
+        let [begins_blank, ends_blank] = self.blank_ends;
+        let start = if begins_blank {
+            let led = &self.text[..values.start];
+            led.len() - led.trim_start_matches(is_dash).len()
+        } else {
+            0
+        };
+        let end = if ends_blank {
+            let from = values.end.max(start);
+            from + self.text[from..].trim_end_matches(is_dash).len()
+        } else {
+            self.text.len()
+        };
+        &self.text[start..end]
+    }
 }
 
 /// The values of the placeholders, sanitised.
-struct Facts<'event> {
-    agent: &'event Text,
+#[derive(Clone, Debug, Eq, PartialEq)]
+struct Facts {
+    agent: Text,
     context: Text,
     project: Text,
     host: Text,
@@ -69,8 +110,8 @@ struct Facts<'event> {
     tmux_ids: Text,
 }
 
-impl<'event> Facts<'event> {
-    fn gather(event: &'event Event, kind: Kind, surroundings: &Surroundings, config: &Config, catalogue: &Catalogue) -> Self {
+impl Facts {
+    fn gather(event: &Event, kind: Kind, surroundings: &Surroundings, config: &Config, catalogue: &Catalogue) -> Self {
         let text = |raw: Option<&String>| raw.map(|raw| Text::new(raw)).unwrap_or_default();
         let project = event.project.as_deref().map(|path| project_name(path, surroundings.home.as_deref())).unwrap_or_default();
         let place = surroundings.tmux.clone().unwrap_or_default();
@@ -84,7 +125,7 @@ impl<'event> Facts<'event> {
         };
         let unknown = |value: Text, word: &str| if surroundings.tmux.is_some() && value.is_blank() { Text::new(word) } else { value };
         Self {
-            agent: &event.speaker.label,
+            agent: event.speaker.label.clone(),
             context,
             project,
             host: text(surroundings.host.as_ref()),
@@ -100,18 +141,32 @@ impl<'event> Facts<'event> {
         }
     }
 
+    /// Never blank.
+    fn title(&self, template: &str, context: &Text) -> Text {
+        let title = Text::new(self.fill(template, context).trimmed());
+        if title.is_blank() { self.agent.clone() } else { title }
+    }
+
     /// Replaces the placeholders of a template in one pass: what a value contains is never a placeholder again. Unknown ones
     /// stay as they are.
-    fn fill(&self, template: &str, context: &Text) -> String {
+    fn fill(&self, template: &str, context: &Text) -> Filled {
         let mut filled = String::with_capacity(template.len() + 64);
+        let (mut values, mut blank_ends): (Option<std::ops::Range<usize>>, _) = (None, [false; 2]);
+        let template = template.trim();
         let mut rest = template;
         while let Some(open) = rest.find('{') {
             filled.push_str(&rest[..open]);
             let tail = &rest[open..];
             match tail.find('}').and_then(|close| Some((self.value(&tail[1..close], context)?, close))) {
                 Some((value, close)) => {
+                    let (start, is_first) = (filled.len(), rest.len() == template.len() && open == 0);
                     filled.push_str(value);
                     rest = &tail[close + 1..];
+                    let is_blank = value.trim().is_empty();
+                    if !is_blank {
+                        values = Some(values.map_or(start, |values| values.start)..filled.len());
+                    }
+                    blank_ends = [blank_ends[0] || (is_first && is_blank), rest.is_empty() && is_blank];
                 }
                 None => {
                     filled.push('{');
@@ -120,7 +175,7 @@ impl<'event> Facts<'event> {
             }
         }
         filled.push_str(rest);
-        filled
+        Filled { text: filled, values, blank_ends }
     }
 
     fn value<'facts>(&'facts self, placeholder: &str, context: &'facts Text) -> Option<&'facts str> {
@@ -158,7 +213,8 @@ impl<'event> Facts<'event> {
             Background::Shell => Some(catalogue.background_command),
             Background::None | Background::Subagent => None,
         };
-        let own = config.notify.body(kind).map(|template| Text::new(&self.fill(template, &self.context))).filter(|text| !text.is_blank());
+        let own =
+            config.notify.body(kind).map(|template| Text::new(&self.fill(template, &self.context).text)).filter(|text| !text.is_blank());
         let first = match (own, variant) {
             (Some(own), Some(variant)) => Text::new(&format!("{own} · {variant}")),
             (Some(own), None) => own,
@@ -223,12 +279,16 @@ fn unique_id() -> String {
     format!("an{:x}x{nanoseconds:x}", std::process::id())
 }
 
-/// The folder's name; `~` for the home itself, `/` for the root.
+/// The folder's name, which is never a path; `~` for the home itself, `/` for the root.
 fn project_name(path: &Path, home: Option<&Path>) -> Text {
     if home == Some(path) {
         return Text::new("~");
     }
-    path.file_name().map_or_else(|| Text::new(&path.to_string_lossy()), |name| Text::new(&name.to_string_lossy()))
+    let name = path.components().rev().find_map(|component| match component {
+        Component::Normal(name) => Some(Text::new(&name.to_string_lossy())),
+        _ => None,
+    });
+    name.unwrap_or_else(|| Text::new(if path.is_absolute() { "/" } else { "" }))
 }
 
 #[cfg(test)]
@@ -346,6 +406,24 @@ mod tests {
     }
 
     #[test]
+    fn only_the_dash_of_a_blank_value_is_taken_off() {
+        let title = |template: &str, project: Option<&str>| {
+            let event = Event { project: project.map(Into::into), ..event() };
+            let said = say(&format!("notify.title_template = {template:?}"), Kind::Stop, &event, &Surroundings::default());
+            said.split_once(" | Waiting").expect("a body").0.to_owned()
+        };
+        assert_eq!(title("{agent} — {context}", Some("/a/a:")), "Claude — a:");
+        assert_eq!(title("{agent} — {context}", Some("/a/-b-")), "Claude — -b-");
+        assert_eq!(title("{agent} — {context}", None), "Claude");
+        assert_eq!(title("{context}: {agent}", None), "Claude");
+        assert_eq!(title("{agent} — {context} — {window}", Some("/a/a:")), "Claude — a:");
+        assert_eq!(title("{window} · {agent} · {window}", Some("/a")), "Claude");
+        assert_eq!(title("[{agent}] done |", None), "[Claude] done |");
+        assert_eq!(title("- done", None), "- done");
+        assert_eq!(title("{window} — {context}", None), "Claude");
+    }
+
+    #[test]
     fn labelled_lines_name_the_project() {
         let (config, _) = parse("notify.language = \"zh\"");
         let message = compose(
@@ -355,15 +433,19 @@ mod tests {
             &config,
             Catalogue::choose(config.notify.language, &Env::from_iter([("A", "b")])),
         );
-        let lines: Vec<_> = message.lines.iter().map(Text::as_str).collect();
+        let lines = message.lines();
+        let lines: Vec<_> = lines.iter().map(Text::as_str).collect();
         assert_eq!(lines, ["等待输入", "项目：proj", "主机：box", "位置：main / 1 / 0"]);
-        assert_eq!(message.project_title.as_str(), "Claude — proj");
+        assert_eq!(message.project_title().as_str(), "Claude — proj");
     }
 
     #[test]
     fn home_and_root_have_names() {
         assert_eq!(project_name(Path::new("/home/u"), Some(Path::new("/home/u"))).as_str(), "~");
         assert_eq!(project_name(Path::new("/"), None).as_str(), "/");
+        for (path, name) in [("/a/b/.", "b"), ("/a/b/..", "b"), ("/a/b/./../", "b"), ("/..", "/"), ("..", ""), (".", ""), ("", "")] {
+            assert_eq!(project_name(Path::new(path), None).as_str(), name, "{path}");
+        }
         assert_eq!(project_name(Path::new("/d:/Some Folder/proj"), None).as_str(), "proj");
     }
 }

@@ -4,6 +4,7 @@
 mod announce;
 mod catalogue;
 mod hook;
+mod input;
 pub mod message;
 mod pipeline;
 mod policy;

@@ -31,14 +31,14 @@ pub(super) fn run(request: Request<'_>, answer: &mut dyn FnMut(&[u8])) {
     let loaded = config::load(env);
     let state = State::of(env);
     let ancestors = || process::ancestors().map(|process| process.arguments()).collect();
-    let input = Input { payload: request.payload, argument: request.argument, agent: request.label, env, ancestors: &ancestors };
+    let folder = || std::env::current_dir().ok();
+    let input =
+        Input { payload: request.payload, argument: request.argument, agent: request.label, env, folder: &folder, ancestors: &ancestors };
     let parsed = agents::parse(request.agent, &input);
 
     let mut entry = describe(&parsed, now, request.notes);
     note_warnings(&mut entry, &loaded);
-    if matches!(parsed.signal, Signal::Resumed | Signal::TurnStarted | Signal::Ended | Signal::Attention(Kind::Tool)) {
-        state.close_ask(policy::turn_key(&parsed.event), now);
-    }
+    policy::close_answered(&parsed.signal, &parsed.event, &state, now);
     match admit(&parsed, &loaded.config, &state, now, &mut entry) {
         Err(decision) => {
             answer(&reply(parsed.reply, None));
@@ -74,7 +74,7 @@ fn admit(parsed: &Parsed, config: &Config, state: &State, now: u64, entry: &mut 
 /// Sends to every terminal that the event belongs to. The title is that of the first.
 fn notify(agent: &dyn Agent, parsed: &Parsed, kind: Kind, config: &Config, env: &Env) -> (Option<Text>, Delivered) {
     let event = &parsed.event;
-    if event.headless && event.speaker.id == "claude" {
+    if event.headless && parsed.origin == "claude" {
         // Claude ignores terminalSequence there, and whoever started it does not look at its terminal.
         return (None, Delivered { reason: Some("headless run: no terminal".to_owned()), ..Delivered::default() });
     }

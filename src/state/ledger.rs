@@ -38,18 +38,26 @@ pub enum Reservation {
     Unavailable(Option<io::Error>),
 }
 
+/// Which open asks of a turn were answered.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Answered<'a> {
+    All,
+    Newest,
+    These(&'a [u128]),
+}
+
 /// What a record says of its key.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Deed {
     /// The event of this key was attempted, or found to be a duplicate.
     Attempt,
-    /// The turn of this key has an open ask.
-    Open,
-    /// It was answered.
-    Close,
+    /// The turn of this key has this open ask.
+    Open(u128),
+    /// This ask of the turn was answered.
+    Close(u128),
 }
 
-/// One line: `KEY TIME CALLER DEED`, numbers in hexadecimal. It begins with the newline: a line that was torn by a full disk
+/// One line: `KEY TIME CALLER DEED`, the deed `a`, `o ASK` or `c ASK`, numbers in hexadecimal. It begins with the newline: a line that was torn by a full disk
 /// spoils no other.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 struct Record {
@@ -70,9 +78,9 @@ impl Record {
 
     fn line(&self) -> String {
         let deed = match self.deed {
-            Deed::Attempt => 'a',
-            Deed::Open => 'o',
-            Deed::Close => 'c',
+            Deed::Attempt => "a".to_owned(),
+            Deed::Open(ask) => format!("o {ask:x}"),
+            Deed::Close(ask) => format!("c {ask:x}"),
         };
         format!("\n{:032x} {:x} {:x} {deed}", self.key, self.time, self.caller)
     }
@@ -86,8 +94,8 @@ impl Record {
             caller: u64::from_str_radix(fields.next()?, 16).ok()?,
             deed: match fields.next()? {
                 "a" => Deed::Attempt,
-                "o" => Deed::Open,
-                "c" => Deed::Close,
+                "o" => Deed::Open(u128::from_str_radix(fields.next()?, 16).ok()?),
+                "c" => Deed::Close(u128::from_str_radix(fields.next()?, 16).ok()?),
                 _ => return None,
             },
         };
@@ -96,10 +104,10 @@ impl Record {
 }
 
 impl State {
-    /// Reserves `key` at `now` (milliseconds since the epoch). If it is fresh and `opens` names a turn, that turn has an open
-    /// ask from now on.
+    /// Reserves `key` at `now` (milliseconds since the epoch). If it is fresh and `opens` names a turn and an ask, that turn has
+    /// that open ask from now on.
     #[must_use]
-    pub fn reserve(&self, key: u128, lifetime: Lifetime, opens: Option<u128>, now: u64) -> Reservation {
+    pub fn reserve(&self, key: u128, lifetime: Lifetime, opens: Option<(u128, u128)>, now: u64) -> Reservation {
         let Some(path) = self.ledger_file(now / SPAN) else { return Reservation::Unavailable(None) };
         let own = Record::new(key, now, Deed::Attempt);
         let mut file = match files::append_and_keep(&path, own.line().as_bytes()) {
@@ -111,9 +119,9 @@ impl State {
         if !is_fresh(before.iter().chain(&here), &own, lifetime) {
             return Reservation::Duplicate;
         }
-        if let Some(turn) = opens {
+        if let Some((turn, ask)) = opens {
             // A failure costs at most one double notification.
-            let _ = file.write_all(Record::new(turn, now, Deed::Open).line().as_bytes());
+            let _ = file.write_all(Record::new(turn, now, Deed::Open(ask)).line().as_bytes());
         }
         Reservation::Fresh
     }
@@ -121,19 +129,38 @@ impl State {
     /// Whether the turn has an open ask; with `within`, only one as young as that.
     #[must_use]
     pub fn has_open_ask(&self, turn: u128, within: Option<Duration>, now: u64) -> bool {
-        let here = self.records(now / SPAN, turn);
-        let newest = here.last().copied().or_else(|| self.records(now / SPAN - 1, turn).pop());
-        newest.is_some_and(|record| {
-            record.deed == Deed::Open && within.is_none_or(|window| u128::from(now.abs_diff(record.time)) < window.as_millis())
-        })
+        let is_young = |time: u64| within.is_none_or(|window| u128::from(now.abs_diff(time)) < window.as_millis());
+        self.open_asks(turn, now).iter().any(|(_, time)| is_young(*time))
     }
 
-    /// The ask was answered.
-    pub fn close_ask(&self, turn: u128, now: u64) {
-        if let Some(path) = self.ledger_file(now / SPAN).filter(|_| self.has_open_ask(turn, None, now)) {
+    /// Asks of the turn were answered.
+    pub fn close_asks(&self, turn: u128, answered: Answered<'_>, now: u64) {
+        let open = self.open_asks(turn, now);
+        let closes = |at: usize, ask: u128| match answered {
+            Answered::All => true,
+            Answered::Newest => at + 1 == open.len(),
+            Answered::These(asks) => asks.contains(&ask),
+        };
+        let closed = open.iter().enumerate().filter(|(at, (ask, _))| closes(*at, *ask));
+        let lines: String = closed.map(|(_, (ask, _))| Record::new(turn, now, Deed::Close(*ask)).line()).collect();
+        if let Some(path) = self.ledger_file(now / SPAN).filter(|_| !lines.is_empty()) {
             // As above: nothing is lost but a reminder that might have been held back.
-            let _ = files::append_and_keep(&path, Record::new(turn, now, Deed::Close).line().as_bytes());
+            let _ = files::append_and_keep(&path, lines.as_bytes());
         }
+    }
+
+    /// The open asks of a turn with the times at which they were opened, oldest first.
+    fn open_asks(&self, turn: u128, now: u64) -> Vec<(u128, u64)> {
+        let mut open: Vec<(u128, u64)> = Vec::new();
+        for record in self.records(now / SPAN - 1, turn).into_iter().chain(self.records(now / SPAN, turn)) {
+            if let Deed::Open(ask) | Deed::Close(ask) = record.deed {
+                open.retain(|(other, _)| *other != ask);
+            }
+            if let Deed::Open(ask) = record.deed {
+                open.push((ask, record.time));
+            }
+        }
+        open
     }
 
     fn ledger_file(&self, span: u64) -> Option<PathBuf> {
@@ -258,7 +285,7 @@ mod tests {
         let state = State::of(&Env::from_iter([("XDG_STATE_HOME", &file)]));
         assert!(matches!(state.reserve(1, Lifetime::Once, None, NOW), Reservation::Unavailable(Some(_))));
         assert!(!state.has_open_ask(1, None, NOW));
-        state.close_ask(1, NOW);
+        state.close_asks(1, Answered::All, NOW);
     }
 
     #[test]
@@ -266,16 +293,32 @@ mod tests {
         let home = tempfile::tempdir().expect("a folder");
         let state = state(&home);
         assert!(!state.has_open_ask(3, None, NOW));
-        assert!(is_fresh(&state.reserve(1, Lifetime::Once, Some(3), NOW)));
-        assert!(!is_fresh(&state.reserve(1, Lifetime::Once, Some(4), NOW)));
+        assert!(is_fresh(&state.reserve(1, Lifetime::Once, Some((3, 9)), NOW)));
+        assert!(!is_fresh(&state.reserve(1, Lifetime::Once, Some((4, 9)), NOW)));
         assert!(!state.has_open_ask(4, None, NOW), "a duplicate opens nothing");
         assert!(state.has_open_ask(3, None, NOW + SPAN));
         assert!(state.has_open_ask(3, Some(Duration::from_secs(10)), NOW + 9_999));
         assert!(!state.has_open_ask(3, Some(Duration::from_secs(10)), NOW + 10_000));
-        state.close_ask(3, NOW + 5);
+        state.close_asks(3, Answered::All, NOW + 5);
         assert!(!state.has_open_ask(3, None, NOW + 6));
-        assert!(is_fresh(&state.reserve(2, Lifetime::Once, Some(3), NOW + 7)));
+        assert!(is_fresh(&state.reserve(2, Lifetime::Once, Some((3, 9)), NOW + 7)));
         assert!(state.has_open_ask(3, None, NOW + 8));
+    }
+
+    #[test]
+    fn of_several_open_asks_the_answered_ones_are_closed() {
+        let home = tempfile::tempdir().expect("a folder");
+        let state = state(&home);
+        let open = |at: u64| state.open_asks(3, NOW + at).into_iter().map(|(ask, _)| ask).collect::<Vec<_>>();
+        for ask in [5, 6, 7] {
+            assert!(is_fresh(&state.reserve(ask, Lifetime::Once, Some((3, ask)), NOW)));
+        }
+        state.close_asks(3, Answered::These(&[8, 6]), NOW + 1);
+        assert_eq!(open(2), [5, 7]);
+        state.close_asks(3, Answered::Newest, NOW + SPAN);
+        assert_eq!(open(SPAN), [5]);
+        state.close_asks(4, Answered::All, NOW + SPAN);
+        assert_eq!(open(SPAN), [5]);
     }
 
     #[test]
@@ -303,7 +346,7 @@ mod tests {
         state.remove_old_spans(span * SPAN);
         assert_eq!(spans(&state), [format!("{PREFIX}{}", span - 1), format!("{PREFIX}{span}")]);
 
-        let filler = Record::new(1, NOW, Deed::Close).line().repeat(30_000);
+        let filler = Record::new(1, NOW, Deed::Close(1)).line().repeat(30_000);
         files::append(&state.ledger_file(span).expect("a file"), filler.as_bytes()).expect("append");
         let now = NOW + 3 * SPAN;
         assert!(is_fresh(&state.reserve(99, Lifetime::Once, None, now)));

@@ -9,7 +9,7 @@ mod versions;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-pub use ledger::{Lifetime, Reservation};
+pub use ledger::{Answered, Lifetime, Reservation};
 pub use log::{Carried, Entry};
 pub use versions::{Version, VersionCache};
 

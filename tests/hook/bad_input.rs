@@ -91,6 +91,17 @@ fn ten_megabytes_of_answer_are_no_reason_to_be_silent() {
 }
 
 #[test]
+fn fifteen_megabytes_of_small_values_need_little_memory() {
+    let sandbox = Sandbox::new();
+    let zeros = "0,".repeat(7_500_000);
+    for field in ["tool_response", "tool_input"] {
+        let payload = format!("{{\"{field}\":[{zeros}0],\"hook_event_name\":\"Stop\",\"session_id\":\"{field}\"}}");
+        let outcome = claude(&sandbox, payload).after("ulimit -v 200000").run();
+        assert_eq!(notifications(&outcome.success().terminal_sequence()).len(), 1, "{field}: {outcome:?}");
+    }
+}
+
+#[test]
 fn standard_input_that_ends_late_or_never_is_read_in_pieces() {
     let sandbox = Sandbox::new();
     let payload = Payload::load("claude/stop.json");
@@ -147,7 +158,7 @@ fn unknown_arguments_after_hook_are_answered_with_an_empty_object() {
         &["hook", ""],
         &["hook", "nobody"],
         &["hook", "nobody", "stop", "more", "and more"],
-        &["hook", "--help"],
+        &["hook", "cursor", "--help"],
         &["hook", "--bogus"],
         &["hook", "generic"],
         &["hook", "generic", "--agent"],
@@ -213,6 +224,40 @@ fn without_a_place_for_state_the_notification_still_goes_out() {
         outcome.success();
         assert_eq!(terminal.notifications(1).len(), 1, "{blocked}: {outcome:?}");
     }
+}
+
+#[test]
+fn a_named_pipe_in_place_of_a_file_makes_nobody_wait() {
+    for place in ["config/agent-notify/config.toml", "state/agent-notify/log.jsonl"] {
+        let sandbox = Sandbox::new();
+        let path = sandbox.path(place);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().expect("mkfifo").success());
+        let outcome = claude(&sandbox, Payload::load("claude/stop.json")).run();
+        assert_eq!(notifications(&outcome.success().terminal_sequence()).len(), 1, "{place}: {outcome:?}");
+        for arguments in [&["config", "show"][..], &["config", "set", "events.stop", "true"], &["log"]] {
+            sandbox.command(arguments).run().within(Duration::from_secs(10));
+        }
+    }
+}
+
+#[test]
+fn a_payload_is_not_waited_for_longer_than_it_takes() {
+    let sandbox = Sandbox::new();
+    let payload = Payload::load("claude/stop.json");
+    std::fs::write(sandbox.path("payload"), payload.bytes()).expect("a file");
+    let folder = sandbox.path("");
+    let open = |shell: &'static str| ["sh".as_ref(), "-c".as_ref(), shell.as_ref(), folder.as_os_str()].map(std::ffi::OsStr::to_owned);
+    // The writer keeps its end open for longer than anybody waits.
+    let complete = "{ cat \"$0/payload\"; exec sleep 60; } | { \"$@\"; echo $? >\"$0/ended\"; }";
+    let start = std::time::Instant::now();
+    let job = claude(&sandbox, Vec::new()).below(open(complete)).script();
+    job.start_detached();
+    super::support::eventually("an end", || sandbox.path("ended").exists().then_some(()));
+    assert!(start.elapsed() < Duration::from_millis(2500), "{:?}", start.elapsed());
+    assert_eq!(sandbox.last_decision().0, "deliver");
+    let endless = sandbox.command(["hook", "claude"]).redirected("</dev/zero").run();
+    endless.success().stdout_is("{}\n").within(Duration::from_secs(15));
 }
 
 /// No file can grow: every write fails as on a full disk (the signal is ignored, as nothing sends it there).

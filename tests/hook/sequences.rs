@@ -2,7 +2,8 @@
 //! beside the fixtures; 'hold' counts as the decision to defer.
 
 use super::invocation::invocation;
-use super::support::{Persona, Sandbox, notifications};
+use super::support::sender::claude;
+use super::support::{Payload, Persona, Sandbox, notifications};
 
 /// What came out of a sequence.
 struct Heard {
@@ -89,6 +90,26 @@ fn claude_passes_the_question_of_an_mcp_server_on_once() {
 }
 
 #[test]
+fn claude_asks_once_while_other_calls_of_the_turn_end() {
+    let sandbox = Sandbox::new();
+    let ask = Payload::load("claude/permission-request-bash.json");
+    let object: serde_json::Value = serde_json::from_slice(ask.bytes()).expect("JSON");
+    let of_this_turn =
+        |payload: Payload| ["session_id", "prompt_id"].into_iter().fold(payload, |payload, id| payload.with(id, object[id].clone()));
+    let ended = || of_this_turn(Payload::load("claude/post-tool-use-bash.json"));
+    let reminder = || Payload::load("claude/notification-permission_prompt.json");
+    let asked = ended().with("tool_input", object["tool_input"].clone());
+    claude(&sandbox, ask).run().success();
+    for other in [ended(), ended().with("tool_name", "Write"), asked.clone().with("agent_id", "a")] {
+        claude(&sandbox, other).run().success();
+        claude(&sandbox, reminder()).run().success().stdout_is("{}\n");
+    }
+    claude(&sandbox, asked).run().success();
+    let shown = claude(&sandbox, reminder()).run();
+    assert_eq!(notifications(&shown.success().terminal_sequence()).len(), 1, "a new question without a PermissionRequest");
+}
+
+#[test]
 fn claude_without_a_person_is_silent() {
     let files = ["session-start-print", "permission-request-bash-print", "stop-print", "session-end-print"];
     hears("claude", &files, &[]);
@@ -102,6 +123,32 @@ fn claude_without_a_person_never_writes_to_a_terminal_even_where_headless_runs_c
         let (outcome, terminal) = invocation(&sandbox, &format!("claude/{name}.json")).command.run_on(Persona::GHOSTTY);
         outcome.success().stdout_is("{}\n");
         assert_eq!(terminal.notifications(0), [], "{name}");
+    }
+}
+
+#[test]
+fn neither_does_it_under_another_name() {
+    let sandbox = Sandbox::new();
+    sandbox.config("[policy]\nheadless = true\n");
+    let hook = invocation(&sandbox, "claude/stop-print.json").command.env("AGENT_NOTIFY_AGENT", "Robot");
+    let (outcome, terminal) = hook.run_on(Persona::GHOSTTY);
+    outcome.success().stdout_is("{}\n");
+    assert_eq!(terminal.notifications(0), []);
+}
+
+#[test]
+fn agents_without_a_session_are_told_apart_by_pane_and_folder() {
+    let sandbox = Sandbox::new();
+    let finished = |pane: &str, folder: &str| {
+        let folder = sandbox.path(folder);
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let hook = sandbox.command(["hook", "generic", "--agent", "Aider", "finished"]).working_folder(folder);
+        hook.env("TMUX_PANE", pane).stdin("{}").run().success();
+        sandbox.last_decision().0
+    };
+    for (pane, folder) in [("%1", "home/a"), ("%2", "home/a"), ("%1", "home/b")] {
+        assert_eq!(finished(pane, folder), "deliver", "{pane} {folder}");
+        assert_eq!(finished(pane, folder), "suppress", "{pane} {folder}");
     }
 }
 

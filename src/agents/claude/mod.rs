@@ -36,7 +36,7 @@ impl Agent for Claude {
         let reply = reply(input.env, event.headless);
         let signal =
             shape::decide(&mut event, event_name(root), input.argument, |name, event| shape::read(name, root, Dialect::CLAUDE, event));
-        Parsed { signal, event, reply, notes: Vec::new() }
+        Parsed { origin: self.id(), signal, event, reply, notes: Vec::new() }
     }
 
     /// Safe whoever is listening: Cursor may have imported the hook.
@@ -153,7 +153,7 @@ mod tests {
             Call::new("claude").json(&json).event.ask.expect("an ask").identity
         };
         assert_eq!(identity(r#","tool_use_id":"toolu_1""#), AskIdentity::Id("toolu_1".to_owned()));
-        assert_eq!(identity(""), AskIdentity::Content(fingerprint(&[b"Bash", br#"{"command":"a"}"#])));
+        assert_eq!(identity(""), AskIdentity::Content(fingerprint(&[b"Bash", b"a"])));
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub(super) fn parse(payload: &Payload, input: &Input, agent: &dyn Agent) -> Pars
         Some(kind) if claude::event_name(root).is_none() => notify(kind, root, input, &mut event),
         _ => hook(root, input, &mut event),
     };
-    Parsed { signal, event, reply: agent.failure_reply(), notes: Vec::new() }
+    Parsed { origin: agent.id(), signal, event, reply: agent.failure_reply(), notes: Vec::new() }
 }
 
 fn hook(root: &Json, input: &Input, event: &mut Event) -> Signal {

@@ -9,7 +9,7 @@ use super::payload::{Json, Payload};
 use super::shape::{self, Ending};
 use super::{Agent, Input, Presence, Request, Wanted, claude};
 use crate::environment::{Env, name};
-use crate::event::{Event, Kind, Parsed, ReplyForm, Signal, Silence, Speaker, fingerprint};
+use crate::event::{Ask, AskIdentity, Event, Kind, Parsed, ReplyForm, Signal, Silence, Speaker, fingerprint};
 
 /// The rest of the 21 events (documented, 2026-11): gates, thoughts, files, the app.
 const QUIET: &[&str] = &[
@@ -49,7 +49,7 @@ impl Agent for Cursor {
         event.ide = is_ide(root);
         let mut notes = Vec::new();
         let signal = shape::decide(&mut event, claude::event_name(root), input.argument, |name, event| read(name, root, event, &mut notes));
-        Parsed { signal, event, reply: self.failure_reply(), notes }
+        Parsed { origin: self.id(), signal, event, reply: self.failure_reply(), notes }
     }
 
     /// stdout is a channel of decisions: a text in `followup_message` would be submitted as the next prompt.
@@ -79,7 +79,12 @@ fn read(name: &str, root: &Json, event: &mut Event, notes: &mut Vec<String>) -> 
         }
         () if is(&["sessionEnd"]) => session_end(root, event),
         () if is(&["beforeSubmitPrompt", "UserPromptSubmit"]) => Signal::TurnStarted,
-        () if is(&["afterShellExecution"]) => Signal::Attention(Kind::Tool),
+        () if is(&["afterShellExecution"]) => {
+            // There is no id of the call; many run in one turn.
+            let hash = |command: &str| AskIdentity::Content(fingerprint(&[command.as_bytes()]));
+            event.ask = root.text(&["command"]).map(|command| Ask { identity: hash(command), title: None });
+            Signal::Attention(Kind::Tool)
+        }
         () if is(&["postToolUse", "postToolUseFailure"]) => Signal::Resumed,
         () if is(QUIET) => Signal::Silent(Silence::NotForThePerson),
         () => return None,
@@ -157,6 +162,15 @@ mod tests {
         let parsed = Call::new("cursor").json(r#"{"hook_event_name":"stop","status":"paused"}"#);
         assert_eq!(parsed.signal, Signal::Attention(Kind::Stop));
         assert_eq!(parsed.notes, ["unknown status of a stop: taken as finished"]);
+    }
+
+    #[test]
+    fn two_commands_of_one_turn_are_two() {
+        let identity = |command: &str| {
+            let json = format!(r#"{{"hook_event_name":"afterShellExecution","generation_id":"g","command":"{command}"}}"#);
+            Call::new("cursor").json(&json).event.ask.expect("an identity").identity
+        };
+        assert_ne!(identity("make"), identity("make test"));
     }
 
     #[test]

@@ -4,4 +4,4 @@ mod admit;
 mod duplicates;
 
 pub use admit::admit;
-pub use duplicates::{Duplicates, turn_key};
+pub use duplicates::{Duplicates, close_answered};

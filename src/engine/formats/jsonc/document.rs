@@ -233,6 +233,10 @@ fn strict(text: &str) -> Result<(), Refusal> {
         offset -= 1;
     }
     let why = error.to_string();
+    if why.starts_with("control character") {
+        // It counts the bytes before it.
+        offset += text[offset..].find(|character: char| character < ' ').unwrap_or_default();
+    }
     let why = why.split(" at line ").next().unwrap_or_default();
     Err(refusal(&format!("this is no valid JSON: {why}"), Some(position(text, offset)), "mend that place"))
 }

@@ -50,6 +50,13 @@ pub(super) fn scan(text: &str, from: usize, to: usize) -> Gap {
     gap
 }
 
+/// The comments of a text, in no order.
+pub(super) fn comments(text: &str) -> Vec<&str> {
+    let mut all: Vec<&str> = scan(text, 0, text.len()).comments.iter().map(|comment| text[comment.start..comment.end].trim_end()).collect();
+    all.sort_unstable();
+    all
+}
+
 /// The text with comments and trailing commas as blanks, everything else at its place: strict JSON if the rest is.
 pub(super) fn blanked(text: &str) -> String {
     let gap = scan(text, 0, text.len());
@@ -94,6 +101,10 @@ pub(super) fn skip_blanks_back(text: &str, at: usize) -> usize {
 
 pub(super) fn is_newline(text: &str, at: usize) -> bool {
     matches!(text.as_bytes().get(at), Some(b'\n' | b'\r'))
+}
+
+pub(super) fn is_after_newline(text: &str, at: usize) -> bool {
+    text[..at].ends_with(['\n', '\r'])
 }
 
 pub(super) fn has_newline(text: &str) -> bool {

@@ -9,6 +9,9 @@ use crate::engine::own::{Runs, runs};
 /// Timeouts that were ever written, in seconds, as they stand in the file; absent is the fourth.
 const SHIPPED_TIMEOUTS: [&str; 2] = ["5", "10"];
 
+/// Such an entry cannot become ours without changing what else is in its group.
+pub(super) const ANOTHER_MATCHER: &str = "it has another matcher";
+
 /// A command in a hooks file that runs us.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
@@ -94,7 +97,7 @@ fn standing(entry: &Node, event: &str, group: Option<&Node>, hooks: &Hooks) -> O
     } else if timeout.is_some_and(|timeout| !is_usual(timeout)) {
         Standing::Edited("its timeout is another one")
     } else if !matches_group(group, wanted) {
-        Standing::Edited("it has another matcher")
+        Standing::Edited(ANOTHER_MATCHER)
     } else if wanted.is_some_and(|wanted| is_exactly(entry, &object(wanted, hooks.shape))) {
         Standing::Current
     } else {

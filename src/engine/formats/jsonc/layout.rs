@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::document::{Kind, Node};
-use super::gap::{has_newline, line_indent, line_start};
+use super::gap::{has_newline, is_after_newline, line_indent, skip_blanks_back};
 
 /// How a value is printed.
 #[derive(Clone, Debug)]
@@ -45,14 +45,19 @@ pub(super) fn unit(text: &str, node: &Node) -> String {
 }
 
 fn find_unit(text: &str, node: &Node) -> Option<String> {
-    let outer = line_indent(text, node.start);
-    for (start, _) in node.spans() {
-        let inner = &text[line_start(text, start)..start];
-        if inner.len() > outer.len() && inner.starts_with(outer) && inner.bytes().all(|byte| matches!(byte, b' ' | b'\t')) {
-            return Some(inner[outer.len()..].to_owned());
+    let spans = node.spans();
+    // Long lines are not looked through for every value that stands on them.
+    let begins_line = |start: &usize| is_after_newline(text, skip_blanks_back(text, *start));
+    for start in spans.iter().map(|(start, _)| *start).filter(begins_line) {
+        let outer = line_indent(text, node.start);
+        if let Some(unit) = text[skip_blanks_back(text, start)..start].strip_prefix(outer).filter(|unit| !unit.is_empty()) {
+            return Some(unit.to_owned());
         }
     }
-    (0..node.spans().len()).filter_map(|index| node.child(index)).find_map(|child| find_unit(text, child))
+    if !has_newline(&text[node.start..node.end]) {
+        return None;
+    }
+    (0..spans.len()).filter_map(|index| node.child(index)).find_map(|child| find_unit(text, child))
 }
 
 /// The blanks that the innermost container of `path` shows, seen from the root.

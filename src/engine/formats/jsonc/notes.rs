@@ -1,5 +1,7 @@
 //! What is odd in a hooks file: reasons to leave it alone, and what the person should hear about.
 
+use std::collections::HashSet;
+
 use super::document::{Document, Member, Node};
 use super::hooks::{Found, Standing, find, is_disabled, is_value};
 use crate::claim::{Hooks, Over, Shape};
@@ -43,9 +45,8 @@ pub(super) fn check(document: &Document, hooks: &Hooks) -> Result<(), Refusal> {
 
 /// The first member whose key stood before.
 fn duplicate(object: &Node, counts: impl Fn(&str) -> bool) -> Option<&Member> {
-    let members = object.members();
-    let before = |index: usize, key: &str| members[..index].iter().any(|earlier| earlier.key == key);
-    members.iter().enumerate().find(|(index, member)| counts(&member.key) && before(*index, &member.key)).map(|(_, member)| member)
+    let mut seen = HashSet::new();
+    object.members().iter().find(|member| counts(&member.key) && !seen.insert(member.key.as_str()))
 }
 
 /// Everything worth saying about the file as it is.
@@ -60,7 +61,7 @@ pub(super) fn notes(document: &Document, hooks: &Hooks) -> Vec<Note> {
     for setting in hooks.settings.iter().filter(|setting| setting.over == Over::Keep) {
         match document.root.get(setting.key) {
             None if !document.root.is_empty() => {
-                let what = format!("\"{}\" was missing and is added", setting.key);
+                let what = format!("\"{}\" is missing, and is added by the installation", setting.key);
                 odd.push((
                     document.root.start,
                     if hooks.shape == Shape::Flat {

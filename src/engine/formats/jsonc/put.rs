@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::document::{Document, Node, internal};
-use super::hooks::{Found, Standing, element, find, is_exactly, is_value, object, settings, snippet};
+use super::hooks::{ANOTHER_MATCHER, Found, Standing, element, find, is_exactly, is_value, object, settings, snippet};
 use super::notes::{check, notes};
 use super::take::{self, Pruning};
 use crate::claim::{Entry, Hooks, Over};
@@ -107,7 +107,7 @@ impl Work<'_> {
             let theirs = own.iter().find(|found| matches!(found.standing, Standing::Edited(_)) && !self.options.force);
             let in_place = |found: &&Found| match found.standing {
                 Standing::Current | Standing::Stale => true,
-                Standing::Edited(how) => self.can_rewrite(found, how),
+                Standing::Edited(how) => how != ANOTHER_MATCHER,
                 Standing::Misplaced | Standing::Wrapped => false,
             };
             let keeper = theirs.or_else(|| own.iter().find(in_place)).cloned();
@@ -125,11 +125,6 @@ impl Work<'_> {
                 None => self.add(entry),
             };
         }
-    }
-
-    /// An entry in a group with another matcher cannot become ours without changing what else is in the group.
-    fn can_rewrite(&self, _found: &Found, how: &str) -> bool {
-        how != "it has another matcher"
     }
 
     /// Changes only the members that differ.

@@ -1,5 +1,6 @@
 //! Adding, removing and replacing one value in a document's text. Each change is carried out twice, on the text and on the
-//! values, and counts only if the new text parses to the new values.
+//! values, and counts only if the new text parses to the new values
+//! and every comment is still there.
 
 use serde_json::Value;
 
@@ -69,6 +70,9 @@ impl Document {
         let Some(root) = parsed.filter(|root| root.same(&expected)) else {
             return Err(internal("the changed text does not have the values that it should have"));
         };
+        if self.loose && gap::comments(&self.text) != gap::comments(&text) {
+            return Err(internal("a comment would change"));
+        }
         self.text = text;
         self.root = root;
         Ok(())

@@ -59,9 +59,8 @@ fn reversed(current: &[u8], memory: &Memory, expected: &Node) -> Option<Vec<u8>>
         Some(root) => root.same(expected),
         None => expected.is_object() && expected.is_empty(),
     };
-    // A comment that stood in what is turned back is the person's.
-    let comments = |text: &str| gap::scan(text, 0, text.len()).comments.len();
-    let is_whole = comments(text) == comments(decode(current).ok()?.1);
+    // A comment in what is turned back is the person's, and one before it must not swallow what follows.
+    let is_whole = gap::comments(text) == gap::comments(decode(current).ok()?.1);
     (means_the_same && is_whole).then(|| reversed.into_bytes())
 }
 
@@ -74,8 +73,13 @@ fn structural(hooks: &Hooks, before: &Document, memory: &Memory) -> Result<Docum
     }
     pruning.prune_created(&mut document)?;
     let base = memory.base.as_deref().filter(|_| !memory.absent).and_then(|base| Document::read(base, true).ok());
-    let ran_without = base.is_some_and(|base| has_foreign_hooks(&base.root));
+    let ran_without = base.as_ref().is_some_and(|base| has_foreign_hooks(&base.root));
     for (key, raw) in memory.replaced.iter().rev() {
+        // What the original has too is not ours to take back.
+        let found = base.as_ref().and_then(|base| base.root.get(key)).zip(document.root.get(key));
+        if found.is_some_and(|(original, found)| original.same(found)) {
+            continue;
+        }
         let is_kept_kind = hooks.settings.iter().any(|setting| setting.key == key && setting.over == Over::Keep);
         // A `version` that we added is what makes the person's own hooks run: it goes with the last of them. Hooks that were
         // there without it get their old file back.
