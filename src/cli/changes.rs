@@ -231,9 +231,6 @@ pub(super) fn tell_conflicts(conflicts: &[Conflict], env: &Env, manner: Manner) 
         let refusal = &conflict.refusal;
         let mut error = Error::new(format!("{} is left untouched", short(&conflict.path, env))).because(refusal.what.clone());
         error.position = refusal.position;
-        if let Some(byte) = refusal.byte {
-            error.what = format!("{} (byte {byte})", error.what);
-        }
         error.hint.clone_from(&refusal.hint);
         output::error(&error);
         if !refusal.snippet.is_empty() {

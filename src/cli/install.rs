@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use super::changes::{self, Ended, Manner};
+use super::changes::{self, Ended, Manner, Shown};
 use super::{PENDING, output};
 use crate::config;
 use crate::engine::effect::WATCH_PAUSE;
@@ -125,6 +125,11 @@ pub(super) fn install(arguments: &Install, env: &Env) -> Result<ExitCode, Error>
     if look {
         tell_pending(&store, manner);
         let planned = make(&store, false)?;
+        if manner.json && planned.plan.conflicts.is_empty() {
+            print_json(&Ended::Nothing(Shown::of(&planned.plan, env)), &planned.notes, &planned.skipped);
+            let is_pending = arguments.check && !planned.plan.is_empty();
+            return Ok(if is_pending { ExitCode::from(PENDING) } else { ExitCode::SUCCESS });
+        }
         let status = changes::only_look(&planned.plan, env, manner, arguments.check.then_some(PENDING));
         if !manner.json {
             say(&planned.notes, &planned.skipped);
