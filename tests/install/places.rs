@@ -242,3 +242,20 @@ fn what_root_remembers_for_somebody_belongs_to_them() {
     let id = SOMEBODY.to_string();
     install(&host).below(["setpriv", "--reuid", &id, "--regid", &id, "--clear-groups", "--no-new-privs"]).run().success();
 }
+
+/// Whatever the person's mask lets through: settings and what is remembered of them may hold secrets.
+#[test]
+fn what_is_made_is_private() {
+    let host = Host::new();
+    install(&host).after("umask 0").run().success();
+    host.command(&["hook", "claude"]).after("umask 0").stdin(r#"{"hook_event_name":"Stop","session_id":"s"}"#).run().success();
+    let names = host.tree().names();
+    let ours = |path: &Path| [".claude", ".cursor", ".config", ".local/state"].iter().any(|folder| path.starts_with(folder));
+    let mut seen = 0;
+    for (path, line) in names.iter().filter(|(path, _)| ours(path)) {
+        let is_private = line.starts_with("100600 ") || line.starts_with("40700 ");
+        assert!(is_private, "{}: {line}", path.display());
+        seen += 1;
+    }
+    assert!(seen > 10, "{names:?}");
+}

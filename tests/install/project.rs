@@ -60,6 +60,18 @@ fn a_link_that_leaves_the_repository_is_refused() {
 }
 
 #[test]
+fn a_project_that_is_gone_is_no_trouble() {
+    let host = host();
+    in_project(&host, &[]).success();
+    host.install();
+    std::fs::remove_dir_all(host.path("project")).expect("removed");
+    host.run(&["install", "--check"]).success();
+    host.uninstall();
+    assert!(!host.exists(SETTINGS) && !host.exists("project"));
+    host.run(&["uninstall", "--yes"]).success().stdout_has("nothing of agent-notify is installed");
+}
+
+#[test]
 fn a_tracked_file_is_said() {
     let host = Host::empty().with_claude();
     host.write(LOCAL, "{}");
