@@ -127,8 +127,11 @@ fn set(path: &Path, key: &str, value: &str, apply: bool, env: &Env) -> Result<Ex
     Ok(status)
 }
 
+/// From the old text, if there is a file, to the new one; `None` = nothing to do.
+type Change<'a> = dyn Fn(Option<&str>) -> Result<Option<String>, Error> + 'a;
+
 /// One transaction: `change` makes the new text from the old one, under the lock. `None` = nothing to do.
-fn write(path: &Path, env: &Env, change: &dyn Fn(Option<&str>) -> Result<Option<String>, Error>) -> Result<ExitCode, Error> {
+fn write(path: &Path, env: &Env, change: &Change<'_>) -> Result<ExitCode, Error> {
     // Whoever has made it so, or whatever makes the file anew, would not expect it to change; root could.
     if path.metadata().is_ok_and(|metadata| metadata.permissions().readonly()) {
         return Err(Error::new("the configuration is read-only")
