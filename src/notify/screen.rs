@@ -9,6 +9,7 @@ use crate::agents::Interface;
 use crate::config::{Clients, Config, Switch, WhenFocused};
 use crate::environment::{Env, name};
 use crate::event::{Kind, ReplyForm};
+use crate::process;
 use crate::protocol::Protocol;
 use crate::state::Carried;
 use crate::terminal::{self, Delivery, Notice, Origin, Preferences, Reach, Route, Scene, Sent, Through, Urgency};
@@ -20,8 +21,8 @@ const WRITE_PATIENCE: Duration = Duration::from_millis(400);
 
 /// What the notification can be shown on.
 pub(super) enum View {
-    /// Claude Code writes the sequence itself.
-    Reply { protocol: Protocol, terminal: String },
+    /// Claude Code writes the sequence itself. `ascii`: it may wrap it for GNU screen.
+    Reply { protocol: Protocol, terminal: String, ascii: bool },
     /// A terminal, or what is left of one. `may_reply`: Claude can still be asked if that fails.
     Terminal { scene: Box<Scene>, preferences: Preferences, may_reply: bool },
 }
@@ -91,14 +92,16 @@ impl View {
         let reach = if may_reply && in_tmux { Reach::TmuxOnly } else { Reach::Everywhere };
         let scene = Box::new(Scene::look(env, Origin::Here, reach, Instant::now() + TMUX_PATIENCE));
         if may_reply && !certain && !scene.in_tmux() {
-            return Self::reply(env, &preferences);
+            // Claude itself still has what was taken from us, and goes by it.
+            let kept = process::ancestors().filter_map(|process| process.environment()).find(|env| env.has(name::TERM));
+            return Self::reply(kept.as_ref().unwrap_or(env), &preferences);
         }
         Self::Terminal { scene, preferences, may_reply }
     }
 
     fn reply(env: &Env, preferences: &Preferences) -> Self {
         let (protocol, terminal) = terminal::outside_protocol(env, preferences);
-        Self::Reply { protocol, terminal }
+        Self::Reply { protocol, terminal, ascii: terminal::may_pass_screen(env) || !env.has(name::TERM) }
     }
 
     /// For an agent's interface in another process.
@@ -121,7 +124,7 @@ impl View {
             Self::Reply { .. } => Surroundings { remote: env.has(name::SSH_CONNECTION), ..here },
             Self::Terminal { scene, .. } => {
                 // Costs a read of the client's environment, so only where somebody wants to know.
-                let remote = config.content.host == Switch::Auto && scene.over_ssh();
+                let remote = config.content.host == Switch::Auto && scene.over_ssh(likely_client(scene, &preferences(config)));
                 Surroundings { remote, tmux: scene.place().cloned(), ..here }
             }
         }
@@ -134,7 +137,7 @@ impl View {
             return Delivered { reason: Some("channels.terminal and channels.bell are off".to_owned()), ..Delivered::default() };
         }
         match self {
-            Self::Reply { protocol, terminal } => by_reply(*protocol, terminal, sending),
+            Self::Reply { protocol, terminal, ascii } => by_reply(*protocol, terminal, *ascii, sending),
             Self::Terminal { scene, preferences, may_reply } => by_terminal(scene, preferences, *may_reply, sending),
         }
     }
@@ -157,13 +160,13 @@ fn preferences(config: &Config) -> Preferences {
 }
 
 /// Claude's `terminalSequence`: Claude encodes it anew, wraps it for tmux, and writes it when the hook has ended.
-fn by_reply(protocol: Protocol, terminal: &str, sending: &Sending<'_>) -> Delivered {
+fn by_reply(protocol: Protocol, terminal: &str, ascii: bool, sending: &Sending<'_>) -> Delivered {
     let channels = &sending.config.channels;
     let mut delivered =
         Delivered { route: Some(format!("terminalSequence → {terminal} · {}", protocol.title())), ..Delivered::default() };
     let mut sequence = String::new();
     if protocol != Protocol::Bel && channels.terminal != Switch::Off {
-        sequence = text_of(&terminal::sequence(protocol, &notice(sending, sending.from_hook)));
+        sequence = text_of(protocol, &notice(sending, sending.from_hook), ascii);
         delivered.tried("terminalSequence", Ok(String::new()));
     }
     if channels.bell == Switch::On || (channels.bell == Switch::Auto && protocol == Protocol::Bel) {
@@ -186,17 +189,18 @@ fn by_terminal(scene: &Scene, preferences: &Preferences, may_reply: bool, sendin
     let mut delivered = Delivered { detached: route.detached, ..Delivered::default() };
     let mut bell_only = false;
     if channels.terminal != Switch::Off {
-        let delivery = terminal::deliver(&route, &notice, Instant::now() + WRITE_PATIENCE);
+        let delivery = terminal::deliver(&route, &notice, &[], Instant::now() + WRITE_PATIENCE);
         let shown = !delivery.sent.is_empty();
         bell_only = !shown && !delivery.bell_only.is_empty();
         let told = delivery.sent.first().map(|sent| sent.attempt);
-        delivered.route = Some(terminal::explain(&route, told, scene.over_ssh()));
+        delivered.route = Some(terminal::explain(&route, told, scene.over_ssh(likely_client(scene, preferences))));
         if !bell_only {
             delivered.tried("terminal", if shown { Ok(String::new()) } else { Err(why_not(&delivery, scene)) });
         }
         delivered.sent = delivery.sent;
         if may_reply && !shown && !bell_only && !route.detached {
-            ask_claude(&route, preferences, &notice, &mut delivered, sending.config);
+            let ascii = scene.may_pass_screen();
+            ask_claude(&route, preferences, &notice, ascii, &mut delivered, sending.config);
             return delivered;
         }
     }
@@ -205,10 +209,10 @@ fn by_terminal(scene: &Scene, preferences: &Preferences, may_reply: bool, sendin
 }
 
 /// Claude wraps for tmux and writes to the pane; a BEL passes with every setting.
-fn ask_claude(route: &Route, preferences: &Preferences, notice: &Notice<'_>, delivered: &mut Delivered, config: &Config) {
+fn ask_claude(route: &Route, preferences: &Preferences, notice: &Notice<'_>, ascii: bool, delivered: &mut Delivered, config: &Config) {
     let known = route.attempts.first().map(|attempt| attempt.protocol);
     let protocol = known.or(preferences.forced).unwrap_or(preferences.fallback);
-    let mut sequence = text_of(&terminal::sequence(protocol, notice));
+    let mut sequence = text_of(protocol, notice, ascii);
     if protocol != Protocol::Bel && config.channels.bell != Switch::Off {
         sequence.push('\x07');
     }
@@ -226,6 +230,10 @@ fn ring(route: &Route, bell_only: bool, delivered: &mut Delivered, config: &Conf
     let Some(tty) = route.bell.as_deref().filter(|_| wanted) else { return };
     let rung = terminal::ring(tty, Instant::now() + WRITE_PATIENCE).map(|()| String::new());
     delivered.tried("bell", rung);
+}
+
+fn likely_client(scene: &Scene, preferences: &Preferences) -> Option<u32> {
+    terminal::route(scene, preferences).likely().and_then(|attempt| attempt.client_pid)
 }
 
 fn why_not(delivery: &Delivery, scene: &Scene) -> String {
@@ -254,6 +262,8 @@ fn notice<'a>(sending: &'a Sending<'a>, outside_tmux: bool) -> Notice<'a> {
 }
 
 /// Sequences are ASCII and sanitised text.
-fn text_of(sequence: &[u8]) -> String {
-    String::from_utf8_lossy(sequence).into_owned()
+fn text_of(protocol: Protocol, notice: &Notice<'_>, ascii: bool) -> String {
+    let sequence = terminal::sequence(protocol, notice);
+    let sequence = if ascii { terminal::for_screen(&sequence) } else { sequence };
+    String::from_utf8_lossy(&sequence).into_owned()
 }
