@@ -5,6 +5,8 @@ mod support;
 
 #[path = "install/conflicts.rs"]
 mod conflicts;
+#[path = "install/disks.rs"]
+mod disks;
 #[path = "install/edits.rs"]
 mod edits;
 #[path = "install/fixtures.rs"]

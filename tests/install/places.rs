@@ -225,3 +225,20 @@ fn root_leaves_no_file_of_its_own_in_somebodys_home() {
     give(&host.path(SETTINGS), SOMEBODY_ELSE);
     host.run(&["uninstall", "--yes"]).code(3).stderr_has("belongs to another user");
 }
+
+/// Else that person has no way to their own `.local` any more, and their next installation cannot take the lock.
+#[test]
+#[ignore = "the folders of the state belong to root, with mode 0700"]
+fn what_root_remembers_for_somebody_belongs_to_them() {
+    if !is_root() {
+        return skip("only root can write for somebody else");
+    }
+    let host = Host::empty();
+    std::fs::create_dir(host.path(".claude")).expect("a folder");
+    give_all(&host, SOMEBODY);
+    host.install();
+    let others: Vec<_> = host.tree().0.into_iter().filter(|(_, seen)| !seen.contains(&format!(" {SOMEBODY}:{SOMEBODY} "))).collect();
+    assert!(others.is_empty(), "{others:#?}");
+    let id = SOMEBODY.to_string();
+    install(&host).below(["setpriv", "--reuid", &id, "--regid", &id, "--clear-groups", "--no-new-privs"]).run().success();
+}
