@@ -5,7 +5,7 @@ mod support;
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::Value;
-use support::sender::claude;
+use support::sender::{AT_ONCE, claude};
 use support::tmux::SESSION;
 use support::{Payload, Persona, Protocol, Sandbox, TmuxServer};
 
@@ -214,6 +214,59 @@ fn send_into_a_detached_session_leaves_the_bell_and_is_no_failure() {
     let tmux = TmuxServer::start(&sandbox, "");
     sandbox.command(["send", "--title", "T", "--body", "B"]).in_pane(&tmux, SESSION).run().success();
     support::eventually("a bell flag", || (tmux.format(SESSION, "#{window_bell_flag}") == "1").then_some(()));
+}
+
+#[test]
+fn what_is_switched_off_is_no_failure_and_is_named() {
+    let sandbox = Sandbox::new();
+    let tmux = TmuxServer::start(&sandbox, "");
+    let terminal = tmux.attach(Persona::GHOSTTY, SESSION);
+    for (config, reason) in [
+        ("[channels]\nterminal = \"off\"\n", "channels.terminal is off"),
+        ("[notify]\nprotocol = \"bell\"\n[channels]\nbell = \"off\"\n", "channels.bell is off"),
+        ("[channels]\nterminal = \"off\"\nbell = \"off\"\n", "channels.terminal and channels.bell are off"),
+    ] {
+        sandbox.config(&format!("{AT_ONCE}{config}"));
+        let in_tmux = |arguments: &[&str]| sandbox.command(arguments).in_pane(&tmux, SESSION);
+        for command in [
+            in_tmux(&["send", "--title", "T", "--body", "B", "--json"]),
+            in_tmux(&["hook", "claude"]).stdin(Payload::load("claude/stop.json").fresh()),
+            sandbox.command(["hook", "claude"]).stdin(Payload::load("claude/stop.json").fresh()),
+        ] {
+            let outcome = command.run();
+            let answer = outcome.success().json();
+            assert!(answer == serde_json::json!({}) || answer["reason"] == reason, "{config}: {answer}");
+            assert_eq!(sandbox.last_decision(), ("deliver".to_owned(), reason.to_owned()), "{config}");
+        }
+        sandbox.command(["send", "--title", "T"]).in_pane(&tmux, SESSION).run().success();
+    }
+    assert_eq!((terminal.notifications(0).len(), support::bells(&terminal.bytes())), (0, 0));
+}
+
+#[test]
+fn a_terminal_that_only_rings_does_so_without_the_terminal_channel_too() {
+    let sandbox = Sandbox::new();
+    sandbox.config("[channels]\nterminal = \"off\"\n");
+    let tmux = TmuxServer::start(&sandbox, "");
+    let terminal = tmux.attach(Persona::XTERM, SESSION);
+    sandbox.command(["send", "--title", "T"]).in_pane(&tmux, SESSION).run().success();
+    assert_eq!(terminal.bells(1), 1);
+    sandbox.config("[channels]\nbell = \"off\"\n");
+    sandbox.command(["send", "--title", "T"]).in_pane(&tmux, SESSION).run().code(1).stderr_has("xterm 390 shows no notifications");
+}
+
+#[test]
+fn without_a_client_and_without_the_bell_send_fails_and_says_why() {
+    let sandbox = Sandbox::new();
+    sandbox.config("[channels]\nbell = \"off\"\n");
+    let tmux = TmuxServer::start(&sandbox, "");
+    let send = |arguments: &[&str]| sandbox.command(arguments).in_pane(&tmux, SESSION).run();
+    send(&["send", "--title", "T"]).code(1).stderr_has("nobody is attached");
+    let route = send(&["send", "--title", "T", "--json"]).code(1).json()["route"].to_string();
+    assert!(route.contains("nobody attached") && !route.contains("bell"), "{route}");
+    sandbox.config("");
+    let route = send(&["send", "--title", "T", "--json"]).success().json()["route"].to_string();
+    assert!(route.contains("nobody attached · a bell waits for the next attach"), "{route}");
 }
 
 #[test]

@@ -90,6 +90,13 @@ impl<'sandbox> Desk<'sandbox> {
 
 const DAEMON: &[&str] = &["app-server", "--listen", "unix://"];
 
+/// A hook that the daemon runs.
+fn daemon_hook(sandbox: &Sandbox, payload: Payload) -> Command<'_> {
+    let words = ["setsid".into(), "--wait".into(), double(sandbox).into_os_string()];
+    let words: Vec<std::ffi::OsString> = words.into_iter().chain(DAEMON.iter().map(Into::into)).collect();
+    sandbox.command(["hook", "codex"]).stdin(payload.into_bytes()).below(words).working_folder(sandbox.path(""))
+}
+
 fn places(shown: &[Notification]) -> Vec<&str> {
     let mut places: Vec<&str> = shown.iter().map(|shown| shown.body.rsplit(" · ").next().unwrap_or_default()).collect();
     places.sort_unstable();
@@ -116,14 +123,76 @@ fn of_several_interfaces_in_one_folder_all_or_the_newest_are_told() {
     let desk = Desk::with(&sandbox, std::slice::from_ref(&line));
     // Start times are counted in hundredths of a second.
     std::thread::sleep(Duration::from_millis(50));
-    desk.tmux.run(["split-window", "-t", SESSION, &line]);
-    desk.terminal.settle(Duration::from_millis(150));
-    let (outcome, _) = desk.hook(DAEMON, "one", |payload| payload);
-    let shown = desk.terminal.notifications(2);
-    assert_eq!(places(&shown), ["s1 / 0 / 0", "s1 / 0 / 1"], "{outcome:?}");
-    sandbox.config("[policy]\nactive_within = \"0s\"\ncodex_same_dir = \"newest\"\n");
+    desk.tmux.run(["new-session", "-d", "-s", "s2", &line]);
+    let other = desk.tmux.attach(Persona::GHOSTTY, "s2");
     let (outcome, shown) = desk.hook(DAEMON, "one", |payload| payload);
-    assert_eq!(places(&shown), ["s1 / 0 / 1"], "{outcome:?}");
+    assert_eq!(places(&shown), ["s1 / 0 / 0"], "{outcome:?}");
+    assert_eq!(places(&other.notifications(1)), ["s2 / 0 / 0"], "{outcome:?}");
+    sandbox.config("[policy]\nactive_within = \"0s\"\ncodex_same_dir = \"newest\"\n");
+    other.clear();
+    let (outcome, shown) = desk.hook(DAEMON, "one", |payload| payload);
+    assert_eq!(places(&shown), [] as [&str; 0], "{outcome:?}");
+    assert_eq!(places(&other.notifications(1)), ["s2 / 0 / 0"], "{outcome:?}");
+}
+
+#[test]
+fn one_client_is_told_once_of_several_interfaces_in_one_folder() {
+    for channels in ["", "[channels]\nbell = \"on\"\n"] {
+        let sandbox = Sandbox::new();
+        sandbox.config(&format!("{AT_ONCE}{channels}"));
+        let line = interface(&sandbox, "one", "", "");
+        let desk = Desk::with(&sandbox, std::slice::from_ref(&line));
+        for target in ["split-window", "new-window"] {
+            std::thread::sleep(Duration::from_millis(50));
+            desk.tmux.run([target, "-t", SESSION, &line]);
+        }
+        desk.terminal.settle(Duration::from_millis(150));
+        desk.terminal.clear();
+        let payload = Payload::load("codex/stop.json").fresh().with("cwd", sandbox.path("one").to_string_lossy());
+        let outcome = daemon_hook(&sandbox, payload).in_pane(&desk.tmux, &format!("{SESSION}:0.0")).run();
+        outcome.success().stdout_is("");
+        assert_eq!(places(&desk.terminal.notifications(1)), ["s1 / 1 / 0"], "the newest one's; {outcome:?}");
+        assert_eq!(bells(&desk.terminal.bytes()), usize::from(!channels.is_empty()), "{outcome:?}");
+    }
+}
+
+/// All tmux calls of one event end after 500 ms, not those of each interface.
+#[test]
+fn hung_servers_of_several_interfaces_share_one_limit() {
+    let sandbox = Sandbox::new();
+    sandbox.config(AT_ONCE);
+    let line = interface(&sandbox, "one", "", "");
+    let servers: Vec<_> = (0..5).map(|_| TmuxServer::start_with(&sandbox, "", &line)).collect();
+    std::thread::sleep(Duration::from_millis(300));
+    servers.iter().for_each(TmuxServer::stop);
+    let payload = Payload::load("codex/stop.json").fresh().with("cwd", sandbox.path("one").to_string_lossy());
+    let outcome = daemon_hook(&sandbox, payload).run();
+    outcome.success().within(Duration::from_millis(1800));
+    let route = sandbox.log().pop().expect("a line")["route"].to_string();
+    assert_eq!(route.matches("tmux passed over").count(), 5, "{route}");
+}
+
+/// Writing is given up after 400 ms in all, not for each interface and bell anew.
+#[test]
+fn frozen_interfaces_share_one_limit() {
+    let sandbox = Sandbox::new();
+    sandbox.config(&format!("{AT_ONCE}[channels]\nbell = \"on\"\n"));
+    let line = interface(&sandbox, "one", "", "");
+    let open = |_| OuterTerminal::open(&sandbox, Persona::GHOSTTY, ["sh".into(), "-c".into(), (&line).into()]);
+    let terminals: Vec<_> = (0..5).map(open).collect();
+    std::thread::sleep(Duration::from_millis(300));
+    for terminal in &terminals {
+        // Ctrl-S: the line discipline holds output back.
+        terminal.type_keys(b"\x13");
+    }
+    std::thread::sleep(Duration::from_millis(200));
+    let payload = Payload::load("codex/stop.json").fresh().with("cwd", sandbox.path("one").to_string_lossy());
+    let outcome = daemon_hook(&sandbox, payload).run();
+    outcome.success().within(Duration::from_millis(1500));
+    let log = sandbox.log();
+    let carriers = log.last().expect("a line")["carriers"].as_array().expect("carriers").clone();
+    assert_eq!(carriers.len(), 10, "{carriers:?}");
+    assert!(carriers.iter().all(|carrier| carrier["ok"] == false), "{carriers:?}");
 }
 
 #[test]

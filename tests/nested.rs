@@ -6,9 +6,11 @@ mod support;
 use std::time::Duration;
 
 use support::sender::AT_ONCE;
+use support::sender::claude;
 use support::sshd::Sshd;
+use support::text::{SECOND, SECOND_FORGED, SECOND_SHOWN};
 use support::tmux::{SESSION, SLEEP, passthrough, version};
-use support::{OuterTerminal, Persona, Protocol, Sandbox, Sender, TmuxServer, bells, notifications, skip};
+use support::{OuterTerminal, Payload, Persona, Protocol, Sandbox, Sender, TmuxServer, bells, notifications, skip};
 
 /// Every sender in the first pane of the innermost server arrives exactly once.
 fn check_all(sandbox: &Sandbox, inner: &TmuxServer<'_>, terminal: &OuterTerminal, situation: &str) {
@@ -204,33 +206,123 @@ fn t21_in_gnu_screen_the_notification_is_wrapped_for_screen() {
     let sandbox = Sandbox::new();
     let inherited = ["STY", "TERM", "WINDOW"];
     let ascii = sandbox.command(["send", "--title", "T", "--body", "B"]).inheriting(&inherited);
-    let (shown, outcome) = in_screen(&sandbox, "first", ascii.script());
+    let (shown, outcome) = in_screen(&sandbox, "first", &ascii.script());
     outcome.success();
     let wanted = support::Notification { protocol: Protocol::Osc777, title: "T".into(), body: "B".into() };
     assert_eq!(shown, [wanted], "{outcome:?}");
     // Screen mangles what is not ASCII: how it is spelled there is free, but it arrives, once and whole.
     for sender in [Sender::Send, Sender::Codex] {
-        let (shown, outcome) = in_screen(&sandbox, &format!("{sender:?}"), sender.command(&sandbox).inheriting(&inherited).script());
+        let (shown, outcome) = in_screen(&sandbox, &format!("{sender:?}"), &sender.command(&sandbox).inheriting(&inherited).script());
         assert_eq!(shown.len(), 1, "{sender:?}: {shown:?}; {outcome:?}");
         sender.check_reply(&outcome);
     }
 }
 
+#[test]
+fn t21_gnu_screen_makes_no_second_notification_of_a_text() {
+    if support::sandbox::installed("screen".as_ref()).is_none() {
+        return skip("GNU screen is not installed");
+    }
+    let sandbox = Sandbox::new();
+    let hook = || {
+        let payload = Payload::load("claude/stop.json").fresh().with("cwd", format!("/p/{SECOND}"));
+        claude(&sandbox, payload)
+    };
+    let send = || sandbox.command(["send", "--title", SECOND, "--body", SECOND]);
+
+    // Behind ssh only TERM is left, and the wrap is tmux's.
+    for (name, command) in [("send", send()), ("hook", hook())] {
+        let job = command.inheriting(&["TERM"]).script();
+        let screen = Screen::start(&sandbox, &format!("{name}-beyond"), &job.line());
+        let outcome = job.wait();
+        outcome.success();
+        screen.shows_it_as_ascii(&format!("{name} beyond ssh, {outcome:?}"));
+    }
+
+    // In screen itself: our own wrap, and Claude's around what the hook answers.
+    let job = send().inheriting(&["TERM", "STY"]).script();
+    let screen = Screen::start(&sandbox, "send", &job.line());
+    job.wait().success();
+    screen.shows_it_as_ascii("send");
+    let job = hook().inheriting(&["TERM", "STY"]).script();
+    let wrapped = sandbox.path("wrapped");
+    let line = format!("{}; until [ -e {1} ]; do sleep 0.1; done; cat {1}", job.line(), wrapped.display());
+    let screen = Screen::start(&sandbox, "claude", &line);
+    let sequence = job.wait().success().terminal_sequence();
+    std::fs::write(sandbox.path("part"), [b"\x1bP\x1b", &sequence[..], b"\x1b\\"].concat()).expect("a file");
+    std::fs::rename(sandbox.path("part"), wrapped).expect("a file");
+    screen.shows_it_as_ascii("Claude");
+}
+
+#[test]
+fn t21_a_tmux_client_in_a_screen_out_of_sight_gets_ascii() {
+    if support::sandbox::installed("screen".as_ref()).is_none() {
+        return skip("GNU screen is not installed");
+    }
+    let sandbox = Sandbox::new();
+    sandbox.config(AT_ONCE);
+    let tmux = TmuxServer::start(&sandbox, &passthrough("on"));
+    // The client's environment is what ssh would leave of screen's.
+    let screen = Screen::start(&sandbox, "client", &format!("env -u STY -u WINDOW {}", tmux.attach_line()));
+    support::eventually("a client in screen", || {
+        tmux.run(["list-clients", "-F", "#{client_termname}"]).starts_with("screen").then_some(())
+    });
+    screen.terminal.settle(Duration::from_millis(300));
+    let payload = Payload::load("claude/stop.json").fresh().with("cwd", format!("/p/{SECOND}"));
+    for command in [claude(&sandbox, payload), sandbox.command(["send", "--title", SECOND, "--body", SECOND])] {
+        screen.terminal.clear();
+        let outcome = command.in_pane(&tmux, SESSION).run();
+        outcome.success();
+        screen.shows_it_as_ascii(&format!("tmux in screen, {outcome:?}"));
+    }
+}
+
+/// A screen with one window; ends when dropped.
+struct Screen {
+    terminal: OuterTerminal,
+    folder: std::path::PathBuf,
+}
+
+impl Screen {
+    /// A line of shell in the window, which then stays open.
+    fn start(sandbox: &Sandbox, name: &str, line: &str) -> Self {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = sandbox.path("screen");
+        std::fs::create_dir_all(&folder).expect("a folder");
+        std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o700)).expect("its mode");
+        let rc = sandbox.path("screenrc");
+        std::fs::write(&rc, "startup_message off\nvbell off\ndefutf8 on\n").expect("a configuration");
+        let inside = sandbox.path(format!("{name}.sh"));
+        std::fs::write(&inside, format!("sleep 0.3; {line}; {SLEEP}")).expect("a script");
+        let screen = format!("SCREENDIR={} exec screen -c {}", folder.display(), rc.display());
+        let line = format!("{screen} -U -S {name} sh {}", inside.display());
+        let terminal = OuterTerminal::open(sandbox, Persona::GHOSTTY, ["sh".into(), "-c".into(), line.into()]);
+        Self { terminal, folder }
+    }
+
+    /// The hostile text has come, harmless. Whether the terminal notifies depends on the wrap: with tmux's two ESC arrive.
+    #[track_caller]
+    fn shows_it_as_ascii(&self, what: &str) {
+        let has = |needle: &[u8]| self.terminal.bytes().windows(needle.len()).any(|window| window == needle);
+        let came = support::until(Duration::from_secs(5), || has(SECOND_SHOWN.as_bytes()).then_some(()));
+        self.terminal.settle(Duration::from_millis(150));
+        let bytes = support::visible(&self.terminal.bytes());
+        assert!(!has(SECOND_FORGED), "{what}: a forged sequence in {bytes}");
+        assert!(came.is_some(), "{what}: nothing of it in {bytes}");
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        end_screens(&self.folder);
+    }
+}
+
 /// Runs a script in the one window of a screen of its own.
-fn in_screen(sandbox: &Sandbox, name: &str, job: support::Job) -> (Vec<support::Notification>, support::Outcome) {
-    use std::os::unix::fs::PermissionsExt;
-    let folder = sandbox.path("screen");
-    std::fs::create_dir_all(&folder).expect("a folder");
-    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o700)).expect("its mode");
-    let rc = sandbox.path("screenrc");
-    std::fs::write(&rc, "startup_message off\nvbell off\ndefutf8 on\n").expect("a configuration");
-    let screen = format!("SCREENDIR={} exec screen -c {}", folder.display(), rc.display());
-    let line = format!("{screen} -U -S {name} sh -c 'sleep 0.3; {}; {SLEEP}'", job.line());
-    let terminal = OuterTerminal::open(sandbox, Persona::GHOSTTY, ["sh".into(), "-c".into(), line.into()]);
-    let _end = support::AtEnd(|| end_screens(&folder));
+fn in_screen(sandbox: &Sandbox, name: &str, job: &support::Job) -> (Vec<support::Notification>, support::Outcome) {
+    let screen = Screen::start(sandbox, name, &job.line());
     let outcome = job.wait();
-    let shown = terminal.notifications(1);
-    (shown, outcome)
+    (screen.terminal.notifications(1), outcome)
 }
 
 /// Ends the screens of a folder: their sockets are called `PID.name`.

@@ -4,7 +4,7 @@ mod support;
 
 use proptest::prelude::*;
 use support::sender::{AT_ONCE, claude};
-use support::text::{any_text, clean_notification};
+use support::text::{any_text, clean_notification, low_bytes};
 use support::tmux::SESSION;
 use support::{Payload, Persona, Sandbox, TmuxServer};
 
@@ -22,6 +22,25 @@ fn t16_any_folder_and_answer_give_one_sequence() {
         prop_assert_eq!(outcome.status, 0, "{:?}", outcome);
         clean_notification(&outcome.terminal_sequence()).map_err(TestCaseError::fail)?;
     });
+}
+
+#[test]
+fn t16_in_gnu_screen_no_character_becomes_a_control() {
+    let sandbox = Sandbox::new();
+    sandbox.config("[content]\nmessage = true\nfull_path = true\n");
+    // Claude wraps for screen where it sees STY, whatever TERM says; without TERM the hook's environment was emptied.
+    for (term, sty) in [(Some("screen.xterm-256color"), true), (Some("xterm-kitty"), true), (None, false)] {
+        proptest!(settings(40), |(folder in any_text(), answer in any_text())| {
+            let payload = Payload::load("claude/stop.json").with("cwd", format!("/{folder}")).with("last_assistant_message", answer.as_str());
+            let command = claude(&sandbox, payload.fresh()).without("TERM");
+            let command = if let Some(term) = term { command.env("TERM", term) } else { command };
+            let outcome = if sty { command.env("STY", "1.x") } else { command }.run();
+            prop_assert_eq!(outcome.status, 0, "{:?}", outcome);
+            let sequence = outcome.terminal_sequence();
+            clean_notification(&low_bytes(&sequence)).map_err(TestCaseError::fail)?;
+            prop_assert!(sequence.len() < 690, "{} bytes", sequence.len());
+        });
+    }
 }
 
 #[test]

@@ -191,6 +191,66 @@ fn a_terminal_without_notifications_gets_only_a_bell() {
     }
 }
 
+/// The client that comes first is no way for a notification: what is said of the way must be said of the one that is.
+#[test]
+fn the_route_and_the_host_are_those_of_the_client_that_was_written_to() {
+    for (first_over_ssh, second_over_ssh) in [(true, false), (false, true)] {
+        let sandbox = Sandbox::new();
+        sandbox.config(&format!("{AT_ONCE}[content]\nhost = \"auto\"\n"));
+        let tmux = TmuxServer::start(&sandbox, "");
+        tmux.run(["new-session", "-d", "-s", "s2", SLEEP]);
+        let attach = |persona: Persona, session: &str, over_ssh: bool| {
+            let ssh = over_ssh.then_some("SSH_CONNECTION=192.0.2.1 5 192.0.2.2 22");
+            let words = ["env"].into_iter().chain(ssh).map(std::ffi::OsString::from);
+            let terminal = OuterTerminal::open(&sandbox, persona, words.chain(tmux.words(["attach-session", "-t", session])));
+            tmux.await_client(&terminal, persona);
+            terminal
+        };
+        let _silent = attach(Persona::XTERM, SESSION, first_over_ssh);
+        let terminal = attach(Persona::GHOSTTY, "s2", second_over_ssh);
+        let host = rustix::system::uname().nodename().to_string_lossy().split('.').next().expect("a host").to_owned();
+        for command in [sandbox.command(["send"]), Sender::Claude.command(&sandbox)] {
+            terminal.clear();
+            let outcome = command.in_pane(&tmux, SESSION).run();
+            outcome.success();
+            let shown = terminal.notifications(1);
+            assert_eq!(shown.len(), 1, "{outcome:?}");
+            let names_host = shown[0].body.split(" · ").any(|part| part == host);
+            assert_eq!(names_host, second_over_ssh, "{shown:?}");
+            let route = sandbox.log().pop().expect("a line")["route"].to_string();
+            assert_eq!(route.contains("ssh → "), second_over_ssh, "{route}");
+            assert!(route.contains("Ghostty"), "{route}");
+        }
+    }
+}
+
+/// Another user's client: its terminal cannot be opened, and the pane is the only way.
+#[test]
+fn claude_is_asked_where_the_clients_terminal_cannot_be_written() {
+    use std::os::unix::fs::{PermissionsExt, chown};
+    let sandbox = Sandbox::new();
+    sandbox.config(AT_ONCE);
+    let tmux = TmuxServer::start(&sandbox, &passthrough("on"));
+    let terminal = tmux.attach(Persona::GHOSTTY, SESSION);
+    if support::sandbox::is_root() {
+        chown(terminal.tty(), Some(65534), None).expect("chown");
+    } else {
+        std::fs::set_permissions(terminal.tty(), PermissionsExt::from_mode(0o000)).expect("a mode");
+    }
+    let outcome = Sender::Claude.command(&sandbox).in_pane(&tmux, SESSION).run();
+    outcome.success();
+    assert_eq!(terminal.notifications(0), [], "Claude wraps and writes it, not we: {outcome:?}");
+    assert_eq!(bells(&terminal.bytes()), 0);
+    let sequence = outcome.terminal_sequence();
+    let shown = notifications(&sequence);
+    Sender::Claude.check_shown(&shown, Protocol::Osc777, "asked");
+    assert_eq!(bells(&sequence), 1, "a bell passes with every setting");
+    // Nobody else can be asked: the pane takes it.
+    terminal.clear();
+    let outcome = Sender::Codex.command(&sandbox).in_pane(&tmux, SESSION).run();
+    Sender::Codex.check_shown(&terminal.notifications(1), Protocol::Osc777, &format!("through the pane; {outcome:?}"));
+}
+
 /// Compiles a terminfo entry into HOME, since this machine need not know the terminal.
 fn describe_terminal(sandbox: &Sandbox, term: &str) -> Result<(), String> {
     let text = sandbox.program(["infocmp", "xterm-256color"]).run().text();

@@ -1,15 +1,19 @@
 //! `config path|show|init|set`.
 
+use std::cell::RefCell;
 use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Subcommand;
 
-use super::output;
+use super::changes::{self, Manner};
+use super::{install, output};
 use crate::config::{self, Loaded};
+use crate::engine::{FileChange, Kind, Plan, Store};
 use crate::environment::Env;
 use crate::error::Error;
 use crate::files;
+use crate::install::gather;
 
 /// Mode of a file that is made here: it may hold secrets.
 const PRIVATE: u32 = 0o600;
@@ -35,6 +39,9 @@ pub(super) enum Action {
         key: String,
         /// TOML, or a plain text
         value: String,
+        /// Run `install` where the key decides which hooks are registered
+        #[arg(long)]
+        apply: bool,
     },
 }
 
@@ -46,8 +53,8 @@ pub(super) fn run(action: Action, env: &Env) -> Result<ExitCode, Error> {
     match action {
         Action::Path => output::line(&output::visible(&path.to_string_lossy())),
         Action::Show { json } => show(&loaded, &path, json),
-        Action::Init => init(&path)?,
-        Action::Set { key, value } => set(&path, &key, &value)?,
+        Action::Init => return init(&path, env),
+        Action::Set { key, value, apply } => return set(&path, &key, &value, apply, env),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -74,53 +81,90 @@ fn show(loaded: &Loaded, path: &Path, json: bool) {
     }
 }
 
-fn init(path: &Path) -> Result<(), Error> {
+fn init(path: &Path, env: &Env) -> Result<ExitCode, Error> {
     // A link that leads nowhere yet is followed.
     if path.exists() {
         output::line(&format!("{} is there already; nothing was changed", output::visible(&path.to_string_lossy())));
-        return Ok(());
+        return Ok(ExitCode::SUCCESS);
     }
-    write(path, &config::template())?;
-    output::line(&format!("wrote {}", output::visible(&path.to_string_lossy())));
-    Ok(())
+    let status = write(path, env, &|_| Ok(Some(config::template())))?;
+    if status == ExitCode::SUCCESS {
+        output::line(&format!("wrote {}", output::visible(&path.to_string_lossy())));
+    }
+    Ok(status)
 }
 
-fn set(path: &Path, key: &str, value: &str) -> Result<(), Error> {
-    let old = match files::read_small(path, config::MOST_BYTES) {
-        Ok(bytes) => String::from_utf8(bytes).map_err(|error| {
-            let valid = error.utf8_error().valid_up_to();
-            let line = error.as_bytes()[..valid].iter().filter(|byte| **byte == b'\n').count() + 1;
-            Error::new("the configuration is not valid UTF-8")
-                .path(path)
-                .because(format!("line {line}"))
-                .hint("mend that line, then run the command again")
-        })?,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => config::template(),
-        Err(error) => return Err(Error::new("the configuration cannot be read").path(path).because(error.to_string())),
+/// Keys by which the installer decides which hooks are registered.
+const REGISTERED_BY: [&str; 6] =
+    ["events.tool", "policy.grace", "policy.min_turn", "policy.headless", "content.message", "herdr.report_state"];
+
+fn set(path: &Path, key: &str, value: &str, apply: bool, env: &Env) -> Result<ExitCode, Error> {
+    let told = RefCell::new(format!("{key} has that value already"));
+    let change = |old: Option<&str>| {
+        let template = config::template();
+        let old_text = old.unwrap_or(&template);
+        let edit = config::set(old_text, key, value).map_err(|error| if error.position.is_some() { error.path(path) } else { error })?;
+        if Some(edit.text.as_str()) == old {
+            return Ok(None);
+        }
+        let shown = |value: &str| if config::is_secret(key) { "(redacted)".to_owned() } else { value.to_owned() };
+        let before = edit.old.as_deref().map_or_else(|| "(unset)".to_owned(), shown);
+        *told.borrow_mut() = format!("{key}: {before} → {}", shown(&edit.new));
+        Ok(Some(edit.text))
     };
-    let edit = config::set(&old, key, value).map_err(|error| if error.position.is_some() { error.path(path) } else { error })?;
-    if edit.text == old && path.exists() {
-        output::line(&format!("{key} has that value already"));
-        return Ok(());
+    let status = write(path, env, &change)?;
+    if status != ExitCode::SUCCESS {
+        return Ok(status);
     }
-    write(path, &edit.text)?;
-    let shown = |value: &str| if config::is_secret(key) { "(redacted)".to_owned() } else { value.to_owned() };
-    let before = edit.old.as_deref().map_or_else(|| "(unset)".to_owned(), shown);
-    output::line(&output::visible(&format!("{key}: {before} → {}", shown(&edit.new))));
-    Ok(())
+    output::line(&output::visible(&told.into_inner()));
+    if !REGISTERED_BY.contains(&key) {
+        return Ok(status);
+    }
+    if apply {
+        return install::again(env);
+    }
+    output::note("this key decides which hooks are registered: run `agent-notify install`, or set it with --apply");
+    Ok(status)
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Error> {
+/// From the old text, if there is a file, to the new one; `None` = nothing to do.
+type Change<'a> = dyn Fn(Option<&str>) -> Result<Option<String>, Error> + 'a;
+
+/// One transaction: `change` makes the new text from the old one, under the lock. `None` = nothing to do.
+fn write(path: &Path, env: &Env, change: &Change<'_>) -> Result<ExitCode, Error> {
     // Whoever has made it so, or whatever makes the file anew, would not expect it to change; root could.
     if path.metadata().is_ok_and(|metadata| metadata.permissions().readonly()) {
         return Err(Error::new("the configuration is read-only")
             .path(path)
             .hint("if that is not meant, run `chmod u+w` on it; if something else writes this file, change it there"));
     }
-    files::replace(path, text.as_bytes(), PRIVATE).map_err(|error| {
-        Error::new("the configuration cannot be written")
-            .path(path)
-            .because(error.to_string())
-            .hint("check the folder's owner and mode; nothing was changed")
-    })
+    let make = |store: &Store| {
+        let before = read(path)?;
+        let after = change(before.as_deref())?;
+        let mut plan = Plan::new(Kind::Config);
+        if let Some(after) = after {
+            let receipt = changes::receipts(store)?.get(gather::CONFIG, path).cloned();
+            let (before, after) = (before.map(String::into_bytes), Some(after.into_bytes()));
+            plan.changes.push(FileChange { receipt, ..FileChange::plain(gather::CONFIG, path, before, after, PRIVATE) });
+        }
+        Ok(plan)
+    };
+    let ended = changes::carry_out(Manner { yes: true, json: false }, env, &make)?;
+    Ok(changes::status_of(&ended))
+}
+
+/// `None` = there is no file.
+fn read(path: &Path) -> Result<Option<String>, Error> {
+    match files::read_small(path, config::MOST_BYTES) {
+        Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|error| {
+            let valid = error.utf8_error().valid_up_to();
+            let line = error.as_bytes()[..valid].iter().filter(|byte| **byte == b'\n').count() + 1;
+            Error::new("the configuration is not valid UTF-8")
+                .path(path)
+                .because(format!("line {line}"))
+                .hint("mend that line, then run the command again")
+        }),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::new("the configuration cannot be read").path(path).because(error.to_string())),
+    }
 }

@@ -96,6 +96,23 @@ pub(super) struct Uninstall {
     json: bool,
 }
 
+/// `install` with nothing chosen and nothing asked, after a change of the configuration.
+pub(super) fn again(env: &Env) -> Result<ExitCode, Error> {
+    let arguments = Install {
+        which: Which { claude: false, cursor: false, all: true },
+        dry_run: false,
+        check: false,
+        yes: true,
+        force: false,
+        scope: Place::User,
+        command: None,
+        keep_builtin: false,
+        no_test: true,
+        json: false,
+    };
+    install(&arguments, env)
+}
+
 /// A plan with what the gathering had to say.
 struct Planned {
     plan: Plan,

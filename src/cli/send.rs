@@ -46,6 +46,8 @@ pub(super) fn run(arguments: &Arguments, env: &Env) -> Result<ExitCode, Error> {
         output::json(&json(&report));
     } else if !report.settled {
         return Err(failure(&report));
+    } else if let Some(reason) = &report.reason {
+        output::warning(&format!("not shown: {reason}"));
     }
     Ok(if report.settled { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
 }

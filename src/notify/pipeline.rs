@@ -3,7 +3,7 @@
 use super::catalogue::Catalogue;
 use super::message::{self, Surroundings};
 use super::policy::{self, Duplicates};
-use super::screen::{Delivered, Sending, View};
+use super::screen::{Delivered, Round, Sending, View};
 use crate::agents::{self, Agent, Input, Owner};
 use crate::config::{self, Config, Loaded};
 use crate::environment::Env;
@@ -71,7 +71,7 @@ fn admit(parsed: &Parsed, config: &Config, state: &State, now: u64, entry: &mut 
     }
 }
 
-/// Sends to every terminal that the event belongs to. The title is that of the first.
+/// Sends to every terminal that the event belongs to, each client once: the best view comes first, and the title is its.
 fn notify(agent: &dyn Agent, parsed: &Parsed, kind: Kind, config: &Config, env: &Env) -> (Option<Text>, Delivered) {
     let event = &parsed.event;
     if event.headless && parsed.origin == "claude" {
@@ -80,12 +80,13 @@ fn notify(agent: &dyn Agent, parsed: &Parsed, kind: Kind, config: &Config, env: 
     }
     let views = match agent.owner(event, env, config) {
         Owner::ThisProcess => vec![View::for_hook(env, parsed.reply, config)],
-        Owner::Interfaces(interfaces) => interfaces.iter().map(|interface| View::for_interface(interface, config)).collect(),
+        Owner::Interfaces(interfaces) => View::for_interfaces(&interfaces, config),
     };
     let catalogue = Catalogue::choose(config.notify.language, env);
+    let mut round = Round::begin();
     let show = |view: &View| {
         let message = message::compose(event, kind, &view.surroundings(env, config), config, catalogue);
-        let delivered = view.deliver(&Sending { message: &message, kind, config, from_hook: true });
+        let delivered = view.deliver_in(&mut round, &Sending { message: &message, kind, config, from_hook: true });
         (Some(message.title), delivered)
     };
     views.iter().map(show).reduce(|(title, first), (_, next)| (title, first.and(next))).unwrap_or_else(|| {

@@ -1,6 +1,7 @@
 //! The screen: what there is to write to, and the writing. For Claude Code outside tmux that is its own reply; for everybody
 //! else a terminal, found by `terminal`. The bell belongs here too, since it rings in the same place.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::message::{Message, Surroundings};
@@ -9,19 +10,37 @@ use crate::agents::Interface;
 use crate::config::{Clients, Config, Switch, WhenFocused};
 use crate::environment::{Env, name};
 use crate::event::{Kind, ReplyForm};
+use crate::process;
 use crate::protocol::Protocol;
 use crate::state::Carried;
-use crate::terminal::{self, Delivery, Notice, Origin, Preferences, Reach, Route, Scene, Sent, Through, Urgency};
+use crate::terminal::{self, Attempt, Delivery, Notice, Origin, Preferences, Reach, Route, Scene, Sent, Through, Urgency};
 
 /// For all tmux calls of one notification together.
 const TMUX_PATIENCE: Duration = Duration::from_millis(500);
-/// For all writes of one notification together: a frozen terminal takes none.
+/// For all writes of one notification together, bells among them: a frozen terminal takes none.
 const WRITE_PATIENCE: Duration = Duration::from_millis(400);
+
+/// What all views of one event share.
+pub(super) struct Round {
+    /// When writes that wait must end.
+    until: Instant,
+    /// Clients that were shown the notification: several panes, and one person in front of them.
+    told: Vec<PathBuf>,
+    /// Clients that were rung for.
+    rung: Vec<PathBuf>,
+}
+
+impl Round {
+    /// The time runs from here.
+    pub(super) fn begin() -> Self {
+        Self { until: Instant::now() + WRITE_PATIENCE, told: Vec::new(), rung: Vec::new() }
+    }
+}
 
 /// What the notification can be shown on.
 pub(super) enum View {
-    /// Claude Code writes the sequence itself.
-    Reply { protocol: Protocol, terminal: String },
+    /// Claude Code writes the sequence itself. `ascii`: it may wrap it for GNU screen.
+    Reply { protocol: Protocol, terminal: String, ascii: bool },
     /// A terminal, or what is left of one. `may_reply`: Claude can still be asked if that fails.
     Terminal { scene: Box<Scene>, preferences: Preferences, may_reply: bool },
 }
@@ -44,9 +63,9 @@ pub(super) struct Delivered {
     /// The way as one line.
     pub(super) route: Option<String>,
     pub(super) sent: Vec<Sent>,
-    /// tmux runs, nobody is attached.
+    /// tmux runs, nobody is attached, and a bell waits for whoever attaches next.
     pub(super) detached: bool,
-    /// Why nothing was tried.
+    /// Why nothing was tried: what is switched off.
     pub(super) reason: Option<String>,
 }
 
@@ -91,21 +110,24 @@ impl View {
         let reach = if may_reply && in_tmux { Reach::TmuxOnly } else { Reach::Everywhere };
         let scene = Box::new(Scene::look(env, Origin::Here, reach, Instant::now() + TMUX_PATIENCE));
         if may_reply && !certain && !scene.in_tmux() {
-            return Self::reply(env, &preferences);
+            // Claude itself still has what was taken from us, and goes by it.
+            let kept = process::ancestors().filter_map(|process| process.environment()).find(|env| env.has(name::TERM));
+            return Self::reply(kept.as_ref().unwrap_or(env), &preferences);
         }
         Self::Terminal { scene, preferences, may_reply }
     }
 
     fn reply(env: &Env, preferences: &Preferences) -> Self {
         let (protocol, terminal) = terminal::outside_protocol(env, preferences);
-        Self::Reply { protocol, terminal }
+        Self::Reply { protocol, terminal, ascii: terminal::may_pass_screen(env) || !env.has(name::TERM) }
     }
 
-    /// For an agent's interface in another process.
-    pub(super) fn for_interface(interface: &Interface, config: &Config) -> Self {
+    /// For an agent's interfaces in other processes, in their order.
+    pub(super) fn for_interfaces(interfaces: &[Interface], config: &Config) -> Vec<Self> {
         let deadline = Instant::now() + TMUX_PATIENCE;
-        let scene = Scene::look(&interface.environment, Origin::Process(interface.pid), Reach::Everywhere, deadline);
-        Self::Terminal { scene: Box::new(scene), preferences: preferences(config), may_reply: false }
+        let look = |interface: &Interface| Scene::look(&interface.environment, Origin::Process(interface.pid), Reach::Everywhere, deadline);
+        let view = |scene| Self::Terminal { scene: Box::new(scene), preferences: preferences(config), may_reply: false };
+        interfaces.iter().map(look).map(view).collect()
     }
 
     /// For `send` and `test`.
@@ -119,9 +141,9 @@ impl View {
         let here = pipeline::here(env);
         match self {
             Self::Reply { .. } => Surroundings { remote: env.has(name::SSH_CONNECTION), ..here },
-            Self::Terminal { scene, .. } => {
+            Self::Terminal { scene, preferences, may_reply } => {
                 // Costs a read of the client's environment, so only where somebody wants to know.
-                let remote = config.content.host == Switch::Auto && scene.over_ssh();
+                let remote = config.content.host == Switch::Auto && is_remote(scene, &way(scene, preferences, *may_reply));
                 Surroundings { remote, tmux: scene.place().cloned(), ..here }
             }
         }
@@ -129,13 +151,21 @@ impl View {
 
     /// Sends; never fails, tells what happened.
     pub(super) fn deliver(&self, sending: &Sending<'_>) -> Delivered {
+        self.deliver_in(&mut Round::begin(), sending)
+    }
+
+    /// The same for one of several views.
+    pub(super) fn deliver_in(&self, round: &mut Round, sending: &Sending<'_>) -> Delivered {
         let channels = &sending.config.channels;
         if channels.terminal == Switch::Off && channels.bell == Switch::Off {
             return Delivered { reason: Some("channels.terminal and channels.bell are off".to_owned()), ..Delivered::default() };
         }
         match self {
-            Self::Reply { protocol, terminal } => by_reply(*protocol, terminal, sending),
-            Self::Terminal { scene, preferences, may_reply } => by_terminal(scene, preferences, *may_reply, sending),
+            Self::Reply { protocol, terminal, ascii } => by_reply(*protocol, terminal, *ascii, sending),
+            Self::Terminal { scene, preferences, may_reply } => {
+                let route = way(scene, preferences, *may_reply);
+                ByTerminal { scene, route: &route, preferences, sending, delivered: Delivered::default() }.deliver(*may_reply, round)
+            }
         }
     }
 }
@@ -156,76 +186,160 @@ fn preferences(config: &Config) -> Preferences {
     }
 }
 
-/// Claude's `terminalSequence`: Claude encodes it anew, wraps it for tmux, and writes it when the hook has ended.
-fn by_reply(protocol: Protocol, terminal: &str, sending: &Sending<'_>) -> Delivered {
+/// Claude's `terminalSequence`: Claude encodes it anew, wraps it for tmux or GNU screen, and writes it when the hook has ended.
+fn by_reply(protocol: Protocol, terminal: &str, ascii: bool, sending: &Sending<'_>) -> Delivered {
     let channels = &sending.config.channels;
-    let mut delivered =
-        Delivered { route: Some(format!("terminalSequence → {terminal} · {}", protocol.title())), ..Delivered::default() };
+    let shows = protocol != Protocol::Bel;
+    let mut delivered = Delivered::default();
     let mut sequence = String::new();
-    if protocol != Protocol::Bel && channels.terminal != Switch::Off {
-        sequence = text_of(&terminal::sequence(protocol, &notice(sending, sending.from_hook)));
+    if shows && channels.terminal != Switch::Off {
+        sequence = text_of(protocol, &notice(sending, sending.from_hook), ascii);
         delivered.tried("terminalSequence", Ok(String::new()));
     }
-    if channels.bell == Switch::On || (channels.bell == Switch::Auto && protocol == Protocol::Bel) {
+    let way = if sequence.is_empty() { Protocol::Bel } else { protocol };
+    if channels.bell == Switch::On || (channels.bell == Switch::Auto && !shows) {
         sequence.push('\x07');
         delivered.tried("bell", Ok(String::new()));
     }
-    delivered.sequence = Some(sequence).filter(|sequence| !sequence.is_empty());
+    if !sequence.is_empty() {
+        delivered.route = Some(format!("terminalSequence → {terminal} · {}", way.title()));
+        delivered.sequence = Some(sequence);
+    } else if shows {
+        delivered.reason = Some(TERMINAL_OFF.to_owned());
+    } else {
+        no_bell(terminal, &mut delivered, sending.config);
+    }
     delivered
 }
 
-fn by_terminal(scene: &Scene, preferences: &Preferences, may_reply: bool, sending: &Sending<'_>) -> Delivered {
-    let channels = &sending.config.channels;
+/// Which attempts there are for this view.
+fn way(scene: &Scene, preferences: &Preferences, may_reply: bool) -> Route {
     let mut route = terminal::route(scene, preferences);
     if may_reply && scene.in_tmux() {
         // A client's tty or nothing: what goes through the pane Claude sends better itself.
         route.attempts.retain(|attempt| matches!(attempt.through, Through::Client | Through::ControlMode) && !attempt.last_resort);
     }
-    let outside = !scene.in_tmux();
-    let notice = notice(sending, sending.from_hook && outside);
-    let mut delivered = Delivered { detached: route.detached, ..Delivered::default() };
-    let mut bell_only = false;
-    if channels.terminal != Switch::Off {
-        let delivery = terminal::deliver(&route, &notice, Instant::now() + WRITE_PATIENCE);
-        let shown = !delivery.sent.is_empty();
-        bell_only = !shown && !delivery.bell_only.is_empty();
-        let told = delivery.sent.first().map(|sent| sent.attempt);
-        delivered.route = Some(terminal::explain(&route, told, scene.over_ssh()));
-        if !bell_only {
-            delivered.tried("terminal", if shown { Ok(String::new()) } else { Err(why_not(&delivery, scene)) });
-        }
-        delivered.sent = delivery.sent;
-        if may_reply && !shown && !bell_only && !route.detached {
-            ask_claude(&route, preferences, &notice, &mut delivered, sending.config);
-            return delivered;
-        }
-    }
-    ring(&route, bell_only, &mut delivered, sending.config);
-    delivered
+    route
 }
 
-/// Claude wraps for tmux and writes to the pane; a BEL passes with every setting.
-fn ask_claude(route: &Route, preferences: &Preferences, notice: &Notice<'_>, delivered: &mut Delivered, config: &Config) {
-    let known = route.attempts.first().map(|attempt| attempt.protocol);
-    let protocol = known.or(preferences.forced).unwrap_or(preferences.fallback);
-    let mut sequence = text_of(&terminal::sequence(protocol, notice));
-    if protocol != Protocol::Bel && config.channels.bell != Switch::Off {
-        sequence.push('\x07');
+/// The person will read it on another host, as far as it can be said before it is written.
+fn is_remote(scene: &Scene, route: &Route) -> bool {
+    let over_ssh = |attempt: &Attempt| scene.over_ssh(attempt.client_pid);
+    let shows = |attempt: &&Attempt| attempt.protocol != Protocol::Bel && !attempt.last_resort;
+    if route.all && route.attempts.iter().filter(shows).any(over_ssh) {
+        return true;
     }
-    delivered.sequence = Some(sequence);
-    delivered.tried("terminalSequence", Ok(String::new()));
+    route.likely().map_or_else(|| scene.over_ssh(None), over_ssh)
 }
 
-/// The bell: on its own where nothing else can be seen, beside the notification where the person wants both.
-fn ring(route: &Route, bell_only: bool, delivered: &mut Delivered, config: &Config) {
-    let wanted = match config.channels.bell {
-        Switch::Off => false,
-        Switch::On => true,
-        Switch::Auto => route.detached || bell_only,
-    };
-    let Some(tty) = route.bell.as_deref().filter(|_| wanted) else { return };
-    let rung = terminal::ring(tty, Instant::now() + WRITE_PATIENCE).map(|()| String::new());
-    delivered.tried("bell", rung);
+/// One notification on its way to a terminal.
+struct ByTerminal<'a> {
+    scene: &'a Scene,
+    route: &'a Route,
+    preferences: &'a Preferences,
+    sending: &'a Sending<'a>,
+    delivered: Delivered,
+}
+
+impl ByTerminal<'_> {
+    fn deliver(mut self, may_reply: bool, round: &mut Round) -> Delivered {
+        let channels = &self.sending.config.channels;
+        let mut bell_only = self.route.is_bell_only();
+        let mut told = None;
+        if channels.terminal != Switch::Off {
+            let notice = notice(self.sending, self.sending.from_hook && !self.scene.in_tmux());
+            let delivery = terminal::deliver(self.route, &notice, &round.told, round.until);
+            let shown = !delivery.sent.is_empty();
+            if delivery.told_before && !shown {
+                return self.delivered;
+            }
+            bell_only = !shown && !delivery.bell_only.is_empty();
+            told = delivery.sent.first().map(|sent| sent.attempt);
+            round.told.extend(delivery.sent.iter().filter_map(|sent| Some(self.route.attempts.get(sent.attempt)?.client.clone())));
+            if !bell_only {
+                self.delivered.tried("terminal", if shown { Ok(String::new()) } else { Err(why_not(&delivery, self.scene)) });
+            }
+            self.delivered.sent = delivery.sent;
+            if may_reply && !shown && !bell_only && !self.route.detached {
+                self.delivered.route = Some(self.explain(None));
+                self.ask_claude(&notice);
+                return self.delivered;
+            }
+        }
+        self.ring(bell_only, round);
+        if channels.terminal != Switch::Off {
+            let waits = if self.delivered.detached { " · a bell waits for the next attach" } else { "" };
+            self.delivered.route = Some(self.explain(told) + waits);
+        } else if self.delivered.carriers.is_empty() {
+            self.delivered.reason = Some(TERMINAL_OFF.to_owned());
+        }
+        self.delivered
+    }
+
+    fn explain(&self, told: Option<usize>) -> String {
+        let attempt = told.map_or_else(|| self.route.likely(), |number| self.route.attempts.get(number));
+        terminal::explain(self.route, told, self.scene.over_ssh(attempt.and_then(|attempt| attempt.client_pid)))
+    }
+
+    /// Claude wraps for tmux and writes to the pane; a BEL passes with every setting.
+    fn ask_claude(&mut self, notice: &Notice<'_>) {
+        let config = self.sending.config;
+        let known = self.route.attempts.first().map(|attempt| attempt.protocol);
+        let protocol = known.or(self.preferences.forced).unwrap_or(self.preferences.fallback);
+        let mut sequence = String::new();
+        if protocol != Protocol::Bel {
+            sequence = text_of(protocol, notice, self.scene.may_pass_screen());
+        }
+        if config.channels.bell != Switch::Off {
+            sequence.push('\x07');
+        }
+        if !sequence.is_empty() {
+            self.delivered.sequence = Some(sequence);
+            self.delivered.tried("terminalSequence", Ok(String::new()));
+        }
+    }
+
+    /// The bell: on its own where nothing else can be seen, beside the notification where the person wants both.
+    fn ring(&mut self, bell_only: bool, round: &mut Round) {
+        let config = self.sending.config;
+        let likely = self.route.likely();
+        let wanted = match config.channels.bell {
+            Switch::Off => false,
+            Switch::On => true,
+            Switch::Auto => self.route.detached || bell_only,
+        };
+        if !wanted {
+            if bell_only && config.channels.terminal != Switch::Off {
+                no_bell(likely.map_or("the terminal", |attempt| attempt.terminal.as_str()), &mut self.delivered, config);
+            }
+            return;
+        }
+        let Some(tty) = &self.route.bell else {
+            self.delivered.tried("bell", Err("no terminal".to_owned()));
+            return;
+        };
+        let client = likely.map(|attempt| &attempt.client);
+        if client.is_some_and(|client| round.rung.contains(client)) {
+            return;
+        }
+        round.rung.extend(client.cloned());
+        let rung = terminal::ring(tty, round.until);
+        self.delivered.detached = self.route.detached && rung.is_ok();
+        self.delivered.tried("bell", rung.map(|()| String::new()));
+    }
+}
+
+const TERMINAL_OFF: &str = "channels.terminal is off";
+const BELL_OFF: &str = "channels.bell is off";
+
+/// All that is left is a bell, and that is switched off: by a person who wants nothing else, or on a terminal that knows
+/// nothing else.
+fn no_bell(terminal: &str, delivered: &mut Delivered, config: &Config) {
+    if config.notify.protocol == Some(Protocol::Bel) {
+        delivered.reason = Some(BELL_OFF.to_owned());
+    } else {
+        delivered.tried("terminal", Err(format!("{terminal} shows no notifications, and {BELL_OFF}")));
+    }
 }
 
 fn why_not(delivery: &Delivery, scene: &Scene) -> String {
@@ -254,6 +368,8 @@ fn notice<'a>(sending: &'a Sending<'a>, outside_tmux: bool) -> Notice<'a> {
 }
 
 /// Sequences are ASCII and sanitised text.
-fn text_of(sequence: &[u8]) -> String {
-    String::from_utf8_lossy(sequence).into_owned()
+fn text_of(protocol: Protocol, notice: &Notice<'_>, ascii: bool) -> String {
+    let sequence = terminal::sequence(protocol, notice);
+    let sequence = if ascii { terminal::for_screen(&sequence) } else { sequence };
+    String::from_utf8_lossy(&sequence).into_owned()
 }

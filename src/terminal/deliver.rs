@@ -1,15 +1,12 @@
 //! Writes a notice along a route: one `write` for each notification, until somebody has taken it.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::osc::{self, Notice, Wrap};
 use super::route::{Attempt, Route};
 use super::tty;
 use crate::protocol::Protocol;
-
-/// How long full terminals are waited for, all attempts together.
-const PATIENCE: Duration = Duration::from_millis(400);
 
 /// What came of a route.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -19,6 +16,8 @@ pub struct Delivery {
     pub failed: Vec<(PathBuf, String)>,
     /// Terminals that show no notifications, with their names: nothing was written, a bell is all they understand.
     pub bell_only: Vec<(PathBuf, String)>,
+    /// A client to be written to had been told already.
+    pub told_before: bool,
 }
 
 /// One notification that was written.
@@ -34,15 +33,19 @@ pub struct Sent {
     pub attempt: usize,
 }
 
-/// Tries the attempts in order: the first that takes it ends the matter, with `route.all` each one is tried. Writes that wait
-/// end by the deadline and after 400 ms in all; an attempt after that still gets one try.
+/// Tries the attempts in order: the first that takes it ends the matter, with `route.all` each one is tried. `told` are the
+/// clients that have had the same event already, by another way. Writes that wait end at `until`; an attempt after that still
+/// gets one try.
 #[must_use]
-pub fn deliver(route: &Route, notice: &Notice, deadline: Instant) -> Delivery {
-    let until = deadline.min(Instant::now() + PATIENCE);
+pub fn deliver(route: &Route, notice: &Notice, told: &[PathBuf], until: Instant) -> Delivery {
     let mut delivery = Delivery::default();
     for (number, attempt) in route.attempts.iter().enumerate() {
-        let done = !delivery.sent.is_empty() && (attempt.last_resort || !route.all);
-        if done {
+        let taken = !delivery.sent.is_empty() || delivery.told_before;
+        if taken && (attempt.last_resort || !route.all) {
+            continue;
+        }
+        if told.contains(&attempt.client) {
+            delivery.told_before = true;
             continue;
         }
         if attempt.protocol == Protocol::Bel {
@@ -70,19 +73,22 @@ pub fn deliver(route: &Route, notice: &Notice, deadline: Instant) -> Delivery {
 ///
 /// # Errors
 /// In words: the path is no terminal of this user, or it does not take the byte in time.
-pub fn ring(tty: &Path, deadline: Instant) -> Result<(), String> {
-    tty::write(tty, b"\x07", deadline.min(Instant::now() + PATIENCE))
+pub fn ring(tty: &Path, until: Instant) -> Result<(), String> {
+    tty::write(tty, b"\x07", until)
 }
 
 fn bytes(attempt: &Attempt, notice: &Notice) -> Vec<u8> {
     let guarded = osc::guard_digits(notice.title);
     let title = if attempt.guard_digits { &guarded } else { notice.title };
-    osc::wrap(&osc::sequence(attempt.protocol, &Notice { title, ..*notice }), attempt.wrap)
+    let sequence = osc::sequence(attempt.protocol, &Notice { title, ..*notice });
+    let sequence = if attempt.ascii { osc::for_screen(&sequence) } else { sequence };
+    osc::wrap(&sequence, attempt.wrap)
 }
 
 #[cfg(test)]
 mod tests {
     use std::io::Read;
+    use std::time::Duration;
 
     use portable_pty::{MasterPty, PtySize, native_pty_system};
 
@@ -101,11 +107,15 @@ mod tests {
         }
 
         fn attempt(&self, protocol: Protocol) -> Attempt {
+            let tty = self.0.tty_name().expect("a name");
             Attempt {
-                tty: self.0.tty_name().expect("a name"),
+                client: tty.clone(),
+                client_pid: None,
+                tty,
                 through: Through::Client,
                 protocol,
                 wrap: Wrap::None,
+                ascii: false,
                 terminal: "Test".to_owned(),
                 hops: Vec::new(),
                 last_resort: false,
@@ -118,7 +128,7 @@ mod tests {
             ring(&self.0.tty_name().expect("a name"), soon()).expect("a bell");
             let mut reader = self.0.try_clone_reader().expect("a reader");
             let (mut bytes, mut byte) = (Vec::new(), [0]);
-            let ended = |bytes: &[u8]| bytes == b"\x07" || bytes.ends_with(b"\x07\x07");
+            let ended = |bytes: &[u8]| [&b"\x07\x07"[..], b"\x1b\\\x07"].iter().any(|end| bytes.ends_with(end)) || bytes == b"\x07";
             while !ended(&bytes) {
                 reader.read_exact(&mut byte).expect("a byte");
                 bytes.push(byte[0]);
@@ -133,12 +143,17 @@ mod tests {
     }
 
     fn send(route: &Route) -> Delivery {
-        let (title, body) = (Text::new("5 tests"), Text::new("y"));
-        deliver(route, &Notice { title: &title, body: &body, urgency: Urgency::Normal, id: "n", unfocused_only: false }, soon())
+        send_text(route, "5 tests", &[])
+    }
+
+    fn send_text(route: &Route, title: &str, told: &[PathBuf]) -> Delivery {
+        let (title, body) = (Text::new(title), Text::new("y"));
+        deliver(route, &Notice { title: &title, body: &body, urgency: Urgency::Normal, id: "n", unfocused_only: false }, told, soon())
     }
 
     fn absent() -> Attempt {
-        Attempt { tty: "/dev/pts/99999999".into(), ..Terminal::new().attempt(Protocol::Osc777) }
+        let tty = PathBuf::from("/dev/pts/99999999");
+        Attempt { client: tty.clone(), tty, ..Terminal::new().attempt(Protocol::Osc777) }
     }
 
     #[test]
@@ -161,6 +176,35 @@ mod tests {
         assert_eq!(first.received(), "\x1b]777;notify;5 tests;y\x07");
         assert_eq!(second.received(), "\x1b]9;· 5 tests: y\x07");
         assert_eq!(pane.received(), "");
+    }
+
+    #[test]
+    fn a_client_is_told_once_of_an_event() {
+        let (first, second, pane) = (Terminal::new(), Terminal::new(), Terminal::new());
+        let (told, other) = (first.attempt(Protocol::Osc777), second.attempt(Protocol::Osc777));
+        // Its terminal is another one, its reader is the same: a control-mode client reads each pane.
+        let by_pane = Attempt { client: told.client.clone(), ..pane.attempt(Protocol::Osc777) };
+        let known = [told.client.clone()];
+        for (attempts, all, sent) in [
+            (vec![told.clone(), other.clone()], false, 0),
+            (vec![by_pane.clone()], false, 0),
+            (vec![by_pane, told, other.clone()], true, 1),
+            (vec![other], false, 1),
+        ] {
+            let delivery = send_text(&Route { attempts, all, ..Route::default() }, "t", &known);
+            assert_eq!((delivery.sent.len(), delivery.failed.len()), (sent, 0), "{delivery:?}");
+            assert_eq!(delivery.told_before, all || sent == 0);
+        }
+        assert_eq!((first.received(), pane.received()), (String::new(), String::new()));
+    }
+
+    #[test]
+    fn where_gnu_screen_may_lie_on_the_way_only_ascii_is_written() {
+        let terminal = Terminal::new();
+        let attempt = Attempt { ascii: true, wrap: Wrap::Tmux(1), ..terminal.attempt(Protocol::Osc777) };
+        let delivery = send_text(&Route { attempts: vec![attempt], ..Route::default() }, "A — ě]0ĻBć…", &[]);
+        assert_eq!(delivery.sent.len(), 1);
+        assert_eq!(terminal.received(), "\x1bPtmux;\x1b\x1b]777;notify;A - ?]0?B?.;y\x07\x1b\\");
     }
 
     #[test]

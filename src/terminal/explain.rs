@@ -8,15 +8,15 @@ use super::route::{Attempt, Hop, Route, Through, Trouble};
 use crate::protocol::Protocol;
 
 /// `tmux 3.3a client /dev/pts/4 → ssh → Ghostty 1.3.1 · OSC 777`: the way of one attempt (its number in the route, the first
-/// if `None`), or why there is none. `over_ssh` is what [`super::Scene::over_ssh`] says.
+/// likely one if `None`), or why there is none. `over_ssh` is what [`super::Scene::over_ssh`] says of that attempt's client.
 #[must_use]
 pub fn explain(route: &Route, attempt: Option<usize>, over_ssh: bool) -> String {
     let passed_over = route.tmux_trouble.as_ref().map(|reason| format!("tmux passed over ({reason}): ")).unwrap_or_default();
-    let Some(attempt) = route.attempts.get(attempt.unwrap_or(0)) else {
+    let Some(attempt) = attempt.map_or_else(|| route.likely(), |number| route.attempts.get(number)) else {
         return match route.trouble {
             Some(Trouble::Detached) => {
                 let way: Vec<String> = route.hops.iter().map(|hop| station(hop, None)).collect();
-                format!("{passed_over}{}, nobody attached · a bell waits for the next attach", way.join(" → "))
+                format!("{passed_over}{}, nobody attached", way.join(" → "))
             }
             Some(Trouble::NoTerminal) | None => format!("{passed_over}no terminal above this process"),
         };

@@ -192,10 +192,18 @@ pub fn outside_protocol(env: &Env, preferences: &Preferences) -> (Protocol, Stri
     let name = match multiplexer {
         Multiplexer::None => identity.title(),
         Multiplexer::Tmux => format!("{} behind tmux", identity.title()),
+        Multiplexer::TmuxOrScreen => format!("{} behind tmux or GNU screen", identity.title()),
         Multiplexer::Screen => format!("{} behind GNU screen", identity.title()),
         Multiplexer::Zellij => format!("{} behind Zellij", identity.title()),
     };
     (identity.choose(preferences), name)
+}
+
+/// Whether what a process writes to its terminal may pass GNU screen. STY alone says so too, whatever TERM says: agents that
+/// wrap for screen go by it.
+#[must_use]
+pub fn may_pass_screen(env: &Env) -> bool {
+    env.has(name::STY) || Multiplexer::of(env).1.may_be_screen()
 }
 
 /// What stands between a process without TMUX and its terminal.
@@ -204,6 +212,9 @@ pub(super) enum Multiplexer {
     None,
     /// tmux on the other side of an ssh connection, or one that cannot be asked.
     Tmux,
+    /// TERM says screen, but STY is missing, as it is beyond an ssh connection: a tmux with the TERM that was its default for
+    /// years, or GNU screen. Wrapped for tmux, which screen passes too, and written as for screen.
+    TmuxOrScreen,
     Screen,
     Zellij,
 }
@@ -227,15 +238,24 @@ impl Multiplexer {
             return (identity, Self::Zellij);
         }
         if is_multiplexer(&term) {
-            return (Identity::behind(&term), Self::Tmux);
+            return (Identity::behind(&term), if may_be_screen(&term) { Self::TmuxOrScreen } else { Self::Tmux });
         }
         (Identity::of_environment(env), Self::None)
+    }
+
+    pub(super) const fn may_be_screen(self) -> bool {
+        matches!(self, Self::TmuxOrScreen | Self::Screen)
     }
 }
 
 /// A TERM that tmux or GNU screen sets.
 pub(super) fn is_multiplexer(term: &str) -> bool {
-    term.starts_with("tmux") || term.starts_with("screen")
+    term.starts_with("tmux") || may_be_screen(term)
+}
+
+/// A TERM that GNU screen sets, and older or cautious tmuxes.
+pub(super) fn may_be_screen(term: &str) -> bool {
+    term.starts_with("screen")
 }
 
 /// An environment that was not emptied: its terminal is named in it. Then TMUX is absent because there is no tmux.

@@ -80,7 +80,7 @@ fn a_multiplexer_hides_the_terminal() {
     let of = |variables: &[(&str, &str)]| Multiplexer::of(&Env::from_iter(variables.iter().copied()));
     for (variables, title, multiplexer) in [
         (&[("TERM", "tmux-256color"), ("KITTY_WINDOW_ID", "1")] as &[_], "unknown terminal", Multiplexer::Tmux),
-        (&[("TERM", "screen-256color")], "unknown terminal", Multiplexer::Tmux),
+        (&[("TERM", "screen-256color")], "unknown terminal", Multiplexer::TmuxOrScreen),
         (&[("TERM", "screen"), ("STY", "1.x")], "unknown terminal", Multiplexer::Screen),
         (&[("TERM", "xterm-256color"), ("STY", "1.x")], "unknown terminal", Multiplexer::Screen),
         (&[("TERM", "screen.xterm-kitty"), ("STY", "1.x")], "kitty", Multiplexer::Screen),
@@ -94,6 +94,23 @@ fn a_multiplexer_hides_the_terminal() {
     assert_eq!(outside(&[("TERM", "screen.xterm-kitty"), ("STY", "1.x")]), ("kitty behind GNU screen".to_owned(), Osc99));
     assert_eq!(outside(&[("ZELLIJ", "0"), ("TERM", "xterm-kitty")]), ("unknown terminal behind Zellij".to_owned(), Osc777));
     assert_eq!(outside(&[("TERM", "tmux-256color")]), ("unknown terminal behind tmux".to_owned(), Osc777));
+    assert_eq!(outside(&[("TERM", "screen")]), ("unknown terminal behind tmux or GNU screen".to_owned(), Osc777));
+}
+
+#[test]
+fn an_agent_in_gnu_screen_is_known_by_either_variable() {
+    for (variables, wanted) in [
+        (&[("TERM", "screen.xterm-256color"), ("STY", "1.x")] as &[_], true),
+        // Screen was told to call itself so; an agent that wraps by STY still does.
+        (&[("TERM", "xterm-kitty"), ("STY", "1.x")], true),
+        (&[("TERM", "screen.xterm-256color")], true),
+        (&[("TERM", "screen-256color")], true),
+        (&[("TERM", "tmux-256color")], false),
+        (&[("TERM", "xterm-kitty")], false),
+        (&[], false),
+    ] {
+        assert_eq!(may_pass_screen(&Env::from_iter(variables.iter().copied())), wanted, "{variables:?}");
+    }
 }
 
 #[test]

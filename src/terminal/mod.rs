@@ -18,8 +18,8 @@ mod tty;
 
 pub use deliver::{Delivery, Sent, deliver, ring};
 pub use explain::explain;
-pub use identify::{Preferences, outside_protocol};
-pub use osc::{Notice, Urgency, Wrap, sequence, wrap};
+pub use identify::{Preferences, may_pass_screen, outside_protocol};
+pub use osc::{Notice, Urgency, Wrap, for_screen, sequence, wrap};
 pub use route::{Attempt, Hop, Route, Through, Trouble, route};
 pub use scene::{Attention, Origin, Place, Reach, Scene};
 pub use tty::is_terminal_path;

@@ -14,6 +14,8 @@ const ID_LIMIT: usize = 64;
 const MAX_LAYERS: u8 = 7;
 /// GNU screen 4.09 passes 600 bytes; with 800 the tail is printed as text.
 const SCREEN_LIMIT: usize = 700;
+/// Of it, for the wraps of five tmux layers, the most that are ever put around one sequence; screen's own takes four bytes.
+const SCREEN_ROOM: usize = SCREEN_LIMIT - 200;
 
 const FALLBACK_TITLE: &str = "agent-notify";
 /// Older Ghostty parsers reject an empty body.
@@ -98,6 +100,21 @@ pub fn wrap(sequence: &[u8], wrap: Wrap) -> Vec<u8> {
     }
 }
 
+/// The same sequence for a way that may lead through GNU screen. Screen keeps the low byte of each character inside a DCS:
+/// `ě` (U+011B) becomes an ESC, `ć` (U+0107) a BEL, `Ļ` (U+013B) a `;`, and a folder's name could write control sequences.
+/// So nothing but ASCII is left, strings end in BEL (an ST would end screen's own), and it is short enough to pass.
+#[must_use]
+pub fn for_screen(sequence: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(sequence).replace(ST, "\x07");
+    let mut ascii: Vec<u8> = text.chars().map(to_ascii).collect();
+    // Cannot happen within the limits of `sequence`; a cut string must still end.
+    if ascii.len() > SCREEN_ROOM {
+        ascii.truncate(SCREEN_ROOM - 1);
+        ascii.push(BEL);
+    }
+    ascii
+}
+
 /// A title for a multiplexer that puts it at the beginning of an OSC 9 (Zellij), where a digit would make it a command.
 pub(super) fn guard_digits(title: &Text) -> Text {
     if starts_with_digit(title) { guarded(title, TITLE_LIMIT) } else { title.clone() }
@@ -116,15 +133,7 @@ fn wrap_once(inner: &[u8]) -> Vec<u8> {
 }
 
 fn wrap_screen(sequence: &[u8]) -> Vec<u8> {
-    let text = String::from_utf8_lossy(sequence).replace(ST, "\x07");
-    let mut inner: Vec<u8> = text.chars().map(to_ascii).collect();
-    // Cannot happen within the limits of `sequence`; a cut string must still end.
-    let room = SCREEN_LIMIT - b"\x1bP\x1b\\".len() - 1;
-    if inner.len() > room {
-        inner.truncate(room - 1);
-        inner.push(BEL);
-    }
-    [b"\x1bP".as_slice(), &inner, ST.as_bytes()].concat()
+    [b"\x1bP".as_slice(), &for_screen(sequence), ST.as_bytes()].concat()
 }
 
 /// The marks of our own texts have a plain relative; everything else becomes `?`.

@@ -189,6 +189,13 @@ fn any_text() -> impl Strategy<Value = String> {
         "—",
         "\u{200b}",
         "\u{202e}",
+        // Their low bytes are ESC, BEL, `;`, ST, CAN and `\\`.
+        "ě",
+        "ć",
+        "Ļ",
+        "Ɯ",
+        "Ę",
+        "Ŝ",
         " ",
         "a",
     ]);
@@ -213,6 +220,26 @@ proptest! {
         let plain = plain.expect("the multiplexers take the wraps off");
         prop_assert_eq!(strict(&plain), vt500(&plain));
         assert_well_formed(protocol, &strict(&plain));
+    }
+
+    #[test]
+    fn gnu_screen_can_make_nothing_else_of_what_may_pass_it(
+        title in any_text(),
+        body in any_text(),
+        id in any_text(),
+        protocol in proptest::sample::select(Protocol::ALL.to_vec()),
+        layers in 0_u8..=5,
+    ) {
+        let (title, body) = (Text::new(&title), Text::new(&body));
+        let plain = for_screen(&sequence(protocol, &Notice { id: &id, ..notice(&title, &body) }));
+        prop_assert!(plain.is_ascii(), "one byte, whichever half of a character is kept");
+        prop_assert_eq!(strict(&plain), vt500(&plain));
+        assert_well_formed(protocol, &strict(&plain));
+        prop_assert!(!plain.windows(2).any(|pair| pair == b"\x1b\\"), "an ST would end screen's string");
+        for wrapped in [wrap(&plain, Wrap::Tmux(layers)), wrap(&plain, Wrap::Screen)] {
+            prop_assert!(wrapped.is_ascii() && wrapped.len() < SCREEN_LIMIT, "{} bytes", wrapped.len());
+        }
+        prop_assert_eq!(for_screen(&plain), plain);
     }
 
     #[test]

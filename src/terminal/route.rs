@@ -32,6 +32,11 @@ pub struct Attempt {
     pub through: Through,
     pub protocol: Protocol,
     pub wrap: Wrap,
+    /// GNU screen may lie on the way: see [`super::for_screen`].
+    pub ascii: bool,
+    /// Whom it reaches: the tty of the client, also where the write goes to the pane; outside tmux the tty itself.
+    pub client: PathBuf,
+    pub client_pid: Option<u32>,
     /// The terminal, as far as it is known: `Ghostty 1.3.1`.
     pub terminal: String,
     /// From here outwards, without the terminal.
@@ -40,6 +45,20 @@ pub struct Attempt {
     pub last_resort: bool,
     /// The multiplexer renders it as an OSC 9, where a leading digit is a command.
     pub guard_digits: bool,
+}
+
+impl Route {
+    /// The attempt that will be written, if its terminal takes it; where none shows notifications, the first.
+    #[must_use]
+    pub fn likely(&self) -> Option<&Attempt> {
+        self.attempts.iter().find(|attempt| attempt.protocol != Protocol::Bel).or_else(|| self.attempts.first())
+    }
+
+    /// Whom a bell reaches as well: nobody on the way shows notifications.
+    #[must_use]
+    pub fn is_bell_only(&self) -> bool {
+        !self.attempts.is_empty() && self.attempts.iter().all(|attempt| attempt.protocol == Protocol::Bel)
+    }
 }
 
 /// What is written to.
@@ -130,18 +149,18 @@ impl Search<'_> {
         let mut last_resort = None;
         for link in layer.in_order() {
             if link.client.control {
-                let attempt = self.attempt(layer.pane.tty.clone(), Through::ControlMode, Wrap::None, &link.terminal());
+                let attempt = self.attempt(layer.pane.tty.clone(), Through::ControlMode, Wrap::None, link);
                 self.add(Attempt { hops: then(way, hop(None)), ..attempt });
                 continue;
             }
-            let client = Some(link.client.tty.clone()).filter(|tty| !tty.as_os_str().is_empty());
+            let client = link.tty();
             if let Behind::Outer(outer) = &link.behind {
                 self.through(outer, &then(way, hop(client)));
                 continue;
             }
             let (wrap, hidden) = link.beyond(self.preferences);
             if let Some(tty) = client {
-                let attempt = self.attempt(tty.clone(), Through::Client, wrap, &link.terminal());
+                let attempt = self.attempt(tty.clone(), Through::Client, wrap, link);
                 let hops = then(way, hop(Some(tty))).into_iter().chain(hidden.clone()).collect();
                 self.add(Attempt { hops, ..attempt });
             }
@@ -153,14 +172,17 @@ impl Search<'_> {
         if let Some((link, wrap, hidden)) = last_resort.filter(|_| layer.pane.passthrough)
             && let Some(wrap) = one_more(wrap)
         {
-            let attempt = self.attempt(layer.pane.tty.clone(), Through::Pane, wrap, &link.terminal());
+            let attempt = self.attempt(layer.pane.tty.clone(), Through::Pane, wrap, link);
             let hops = then(way, hop(None)).into_iter().chain(hidden).collect();
-            self.add(Attempt { hops, last_resort: true, ..attempt });
+            // All clients get it, not this one only.
+            self.add(Attempt { hops, last_resort: true, ascii: layer.may_pass_screen(), ..attempt });
         }
     }
 
-    fn attempt(&self, tty: PathBuf, through: Through, wrap: Wrap, terminal: &Identity) -> Attempt {
-        attempt(tty, through, wrap, terminal, self.preferences)
+    fn attempt(&self, tty: PathBuf, through: Through, wrap: Wrap, link: &Link) -> Attempt {
+        let attempt = attempt(tty, through, wrap, &link.terminal(), self.preferences);
+        let client = link.tty().unwrap_or_else(|| attempt.tty.clone());
+        Attempt { ascii: link.may_be_screen(), client, client_pid: link.client.pid, ..attempt }
     }
 
     /// Two control-mode clients read one pane, and two inner clients may sit behind one outer one: a tty gets one copy.
@@ -177,7 +199,7 @@ fn to_own_terminal(scene: &Scene, preferences: &Preferences) -> Route {
         Multiplexer::None => (Wrap::None, None),
         Multiplexer::Zellij => (Wrap::None, Some(Hop::Zellij)),
         Multiplexer::Screen => (Wrap::Screen, Some(Hop::Screen)),
-        Multiplexer::Tmux => (hidden_layers(preferences), Some(Hop::HiddenTmux { version: None })),
+        Multiplexer::Tmux | Multiplexer::TmuxOrScreen => (hidden_layers(preferences), Some(Hop::HiddenTmux { version: None })),
     };
     let attempts: Vec<Attempt> = scene
         .own
@@ -185,6 +207,7 @@ fn to_own_terminal(scene: &Scene, preferences: &Preferences) -> Route {
         .map(|(tty, way)| Attempt {
             hops: std::iter::once(Hop::Own { tty: tty.clone() }).chain(hop.clone()).collect(),
             guard_digits: scene.multiplexer == Multiplexer::Zellij,
+            ascii: scene.multiplexer.may_be_screen(),
             ..attempt(tty.clone(), way.through(), wrap, &scene.identity, preferences)
         })
         .collect();
@@ -200,6 +223,10 @@ fn to_own_terminal(scene: &Scene, preferences: &Preferences) -> Route {
 }
 
 impl Link {
+    fn tty(&self) -> Option<PathBuf> {
+        Some(self.client.tty.clone()).filter(|tty| !tty.as_os_str().is_empty())
+    }
+
     fn terminal(&self) -> Identity {
         match &self.behind {
             Behind::Terminal(identity) => identity.clone(),
@@ -236,7 +263,19 @@ impl OwnWay {
 
 fn attempt(tty: PathBuf, through: Through, wrap: Wrap, terminal: &Identity, preferences: &Preferences) -> Attempt {
     let protocol = terminal.choose(preferences);
-    Attempt { tty, through, protocol, wrap, terminal: terminal.title(), hops: Vec::new(), last_resort: false, guard_digits: false }
+    Attempt {
+        client: tty.clone(),
+        tty,
+        through,
+        protocol,
+        wrap,
+        ascii: false,
+        client_pid: None,
+        terminal: terminal.title(),
+        hops: Vec::new(),
+        last_resort: false,
+        guard_digits: false,
+    }
 }
 
 fn hidden_layers(preferences: &Preferences) -> Wrap {

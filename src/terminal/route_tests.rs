@@ -57,6 +57,11 @@ impl Scene {
     }
 }
 
+/// A client that gives no name in a terminal with this TERM.
+fn nameless(tty: &str, termname: &str) -> Link {
+    Link { client: Client { termname: termname.to_owned(), ..client(tty, "$1", 100) }, behind: Behind::HiddenTmux }
+}
+
 /// What is written where, in which order: `tty protocol wrap`.
 fn plan(route: &Route) -> Vec<String> {
     let line = |attempt: &Attempt| {
@@ -65,8 +70,9 @@ fn plan(route: &Route) -> Vec<String> {
             Wrap::Tmux(layers) => format!(" {layers}×DCS"),
             Wrap::Screen => " screen".to_owned(),
         };
+        let ascii = if attempt.ascii { " ASCII" } else { "" };
         let last = if attempt.last_resort { " last" } else { "" };
-        format!("{} {}{wrap}{last}", attempt.tty.display(), attempt.protocol)
+        format!("{} {}{wrap}{ascii}{last}", attempt.tty.display(), attempt.protocol)
     };
     route.attempts.iter().map(line).collect()
 }
@@ -100,7 +106,7 @@ fn the_own_session_comes_first_then_the_client_used_last() {
     let best = route(&scene, &Preferences::default());
     assert_eq!(plan(&best), ["/dev/pts/4 osc99", "/dev/pts/2 osc777", "/dev/pts/3 osc9", "/dev/pts/1 osc777"]);
     assert!(!best.all);
-    assert_eq!(scene.client_pid(), Some(200));
+    assert_eq!(best.likely().and_then(|attempt| attempt.client_pid), Some(200));
     let all = route(&scene, &Preferences { all_clients: true, ..Preferences::default() });
     assert!(all.all);
     assert_eq!(explain(&all, None, false), "tmux 3.3a client /dev/pts/4 → kitty 0.41.1 · OSC 99, and 3 more");
@@ -111,7 +117,7 @@ fn without_a_client_only_the_bell_is_left() {
     let route = route(&inside(true, Vec::new()), &Preferences::default());
     assert!(route.detached && route.attempts.is_empty());
     assert_eq!((route.trouble, route.bell.as_deref()), (Some(Trouble::Detached), Some(std::path::Path::new("/dev/pts/0"))));
-    assert_eq!(explain(&route, None, false), "tmux 3.3a, nobody attached · a bell waits for the next attach");
+    assert_eq!(explain(&route, None, false), "tmux 3.3a, nobody attached");
 }
 
 #[test]
@@ -153,15 +159,12 @@ fn an_outer_tmux_on_this_host_is_passed_by_its_own_client() {
     assert_eq!(plan(&found), ["/dev/pts/9 osc777", "/dev/pts/4 osc777 1×DCS last"]);
     assert_eq!(found.bell.as_deref(), Some(std::path::Path::new("/dev/pts/0")), "the innermost pane");
     assert_eq!(explain(&found, None, false), "tmux 3.3a client /dev/pts/4 → tmux 3.3a client /dev/pts/9 → Ghostty 1.3.1 · OSC 777");
-    assert_eq!(scene.client_pid(), Some(100), "the client nearest to the person");
+    assert_eq!(found.attempts[0].client_pid, Some(100), "the client nearest to the person");
 
     let empty = inside(true, vec![through(Layer { pane: pane("/dev/pts/4", true), clients: Vec::new() })]);
     let detached = route(&empty, &Preferences::default());
     assert!(detached.detached && detached.attempts.is_empty());
-    assert_eq!(
-        explain(&detached, None, false),
-        "tmux 3.3a client /dev/pts/4 → tmux 3.3a, nobody attached · a bell waits for the next attach"
-    );
+    assert_eq!(explain(&detached, None, false), "tmux 3.3a client /dev/pts/4 → tmux 3.3a, nobody attached");
 }
 
 #[test]
@@ -175,7 +178,57 @@ fn a_terminal_without_notifications_is_named_and_not_reached_through_the_pane() 
 fn tmux_in_gnu_screen_gets_screens_wrap() {
     let link = Link { client: Client { termname: "screen".to_owned(), ..client("/dev/pts/4", "$1", 1) }, behind: Behind::Screen };
     let route = route(&inside(true, vec![link]), &Preferences::default());
-    assert_eq!(plan(&route), ["/dev/pts/4 osc777 screen"]);
+    assert_eq!(plan(&route), ["/dev/pts/4 osc777 screen ASCII"]);
+}
+
+#[test]
+fn a_hidden_multiplexer_that_may_be_gnu_screen_gets_tmuxs_wrap_in_ascii() {
+    let plan_of = |link: Link| plan(&route(&inside(true, vec![link]), &Preferences::default()));
+    for termname in ["screen", "screen-256color", "screen.xterm-256color"] {
+        let wanted = ["/dev/pts/4 osc777 1×DCS ASCII", "/dev/pts/0 osc777 2×DCS ASCII last"];
+        assert_eq!(plan_of(nameless("/dev/pts/4", termname)), wanted, "{termname}");
+    }
+    let wanted = ["/dev/pts/4 osc777 1×DCS", "/dev/pts/0 osc777 2×DCS last"];
+    assert_eq!(plan_of(nameless("/dev/pts/4", "tmux-256color")), wanted);
+    let told = Link { client: Client { termname: "screen".to_owned(), ..hidden("/dev/pts/4").client }, ..hidden("/dev/pts/4") };
+    assert_eq!(plan_of(told), wanted, "tmux has said who it is");
+    // The pane reaches the other client as well.
+    let both = inside(true, vec![ghostty("/dev/pts/5"), nameless("/dev/pts/4", "screen")]);
+    assert_eq!(plan(&route(&both, &Preferences::default())).last().map(String::as_str), Some("/dev/pts/0 osc777 1×DCS ASCII last"));
+}
+
+#[test]
+fn what_an_agent_writes_itself_may_pass_gnu_screen() {
+    let inside = |link: Link, variables: &[(&str, &str)]| {
+        Scene::made(Tmux::Known(Layer { pane: pane("/dev/pts/0", true), clients: vec![link] }), &[], variables).may_pass_screen()
+    };
+    let tmux = [("TMUX", "/x,1,0"), ("TERM", "screen-256color")];
+    assert!(!inside(ghostty("/dev/pts/4"), &tmux), "the name that this tmux gives itself");
+    assert!(inside(ghostty("/dev/pts/4"), &[("TMUX", "/x,1,0"), ("TERM", "screen"), ("STY", "1.x")]), "screen inside tmux");
+    assert!(inside(nameless("/dev/pts/4", "screen"), &tmux));
+    assert!(inside(Link { behind: Behind::Screen, ..nameless("/dev/pts/4", "screen") }, &tmux));
+    let outer = Layer { pane: pane("/dev/pts/4", true), clients: vec![nameless("/dev/pts/9", "screen")] };
+    assert!(inside(Link { behind: Behind::Outer(Box::new(outer)), ..nameless("/dev/pts/4", "tmux-256color") }, &tmux));
+    let unknown = |variables| Scene::made(Tmux::Unknown("gone".to_owned()), &[], variables).may_pass_screen();
+    assert!(unknown(&tmux) && !unknown(&[("TMUX", "/x,1,0"), ("TERM", "tmux-256color")]));
+}
+
+#[test]
+fn each_attempt_knows_whom_it_reaches() {
+    let control = terminal("/dev/pts/8", "$1", 300, "");
+    let control = Link { client: Client { control: true, ..control.client }, ..control };
+    let vte = terminal("/dev/pts/3", "$1", 200, "VTE(8003)");
+    let found = route(&inside(true, vec![control, vte, ghostty("/dev/pts/4")]), &Preferences::default());
+    let whom: Vec<_> = found.attempts.iter().map(|attempt| (attempt.client.to_str().expect("a path"), attempt.client_pid)).collect();
+    assert_eq!(whom, [("/dev/pts/8", Some(300)), ("/dev/pts/3", Some(200)), ("/dev/pts/4", Some(100)), ("/dev/pts/4", Some(100))]);
+
+    let clients = vec![terminal("/dev/pts/3", "$1", 200, "VTE(8003)"), ghostty("/dev/pts/4")];
+    let second = route(&inside(false, clients), &Preferences::default());
+    assert_eq!(second.likely().map(|attempt| attempt.client.as_path()), Some(std::path::Path::new("/dev/pts/4")));
+    assert_eq!(explain(&second, None, false), "tmux 3.3a client /dev/pts/4 → Ghostty 1.3.1 · OSC 777");
+    assert!(!second.is_bell_only() && !Route::default().is_bell_only());
+    let silent = route(&inside(false, vec![terminal("/dev/pts/3", "$1", 200, "VTE(8003)")]), &Preferences::default());
+    assert!(silent.is_bell_only() && silent.likely().is_some());
 }
 
 #[test]
@@ -190,8 +243,13 @@ fn outside_tmux_each_surrounding_has_its_wrap() {
             "/dev/tty → tmux → unknown terminal · OSC 777 in 2 DCS wraps, needs allow-passthrough",
         ),
         (
+            &[("TERM", "screen-256color")],
+            "/dev/tty osc777 2×DCS ASCII",
+            "/dev/tty → tmux → unknown terminal · OSC 777 in 2 DCS wraps, needs allow-passthrough",
+        ),
+        (
             &[("TERM", "screen"), ("STY", "1.x")],
-            "/dev/tty osc777 screen",
+            "/dev/tty osc777 screen ASCII",
             "/dev/tty → GNU screen → unknown terminal · OSC 777 wrapped for GNU screen",
         ),
         (&[("TERM", "xterm-kitty"), ("ZELLIJ", "0")], "/dev/tty osc777", "/dev/tty → Zellij → unknown terminal · OSC 777"),

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use super::identify::{Identity, Multiplexer};
+use super::identify::{Identity, Multiplexer, may_be_screen};
 use super::tmux::{Client, Pane};
 use crate::environment::{Env, name};
 use crate::event::Text;
@@ -139,23 +139,21 @@ impl Scene {
         }
     }
 
-    /// Of the client that is tried first, the outermost on this host.
+    /// What the agent itself writes to its terminal may pass GNU screen on some way to the person.
     #[must_use]
-    pub fn client_pid(&self) -> Option<u32> {
-        let Tmux::Known(layer) = &self.tmux else { return None };
-        let mut link = layer.in_order().into_iter().next()?;
-        while let Behind::Outer(outer) = &link.behind {
-            let Some(next) = outer.in_order().into_iter().next() else { break };
-            link = next;
+    pub fn may_pass_screen(&self) -> bool {
+        match &self.tmux {
+            // TERM is tmux's own choice there; screen inside this tmux has set STY.
+            Tmux::Known(layer) => self.multiplexer == Multiplexer::Screen || layer.may_pass_screen(),
+            Tmux::Absent | Tmux::Unknown(_) => self.multiplexer.may_be_screen(),
         }
-        link.client.pid
     }
 
-    /// The person is on another host: by the environment of the client that will be used, outside tmux by the own one. Reads
-    /// the client's environment anew.
+    /// The person is on another host: by the environment of the client ([`super::Attempt::client_pid`]), which is read anew;
+    /// without a client by the own one.
     #[must_use]
-    pub fn over_ssh(&self) -> bool {
-        match self.client_pid() {
+    pub fn over_ssh(&self, client_pid: Option<u32>) -> bool {
+        match client_pid {
             Some(pid) => Env::of(pid).is_some_and(|env| env.has(name::SSH_CONNECTION)),
             None => self.ssh,
         }
@@ -177,6 +175,13 @@ impl Layer {
         let mut links: Vec<&Link> = self.clients.iter().collect();
         links.sort_by_key(|link| std::cmp::Reverse((link.client.session_id == self.pane.session_id, link.client.activity)));
         links
+    }
+
+    pub(super) fn may_pass_screen(&self) -> bool {
+        self.clients.iter().any(|link| match &link.behind {
+            Behind::Outer(outer) => outer.may_pass_screen(),
+            _ => link.may_be_screen(),
+        })
     }
 
     fn attention(&self) -> Vec<Attention> {
@@ -201,6 +206,17 @@ impl Layer {
             }
         }
         found
+    }
+}
+
+impl Link {
+    /// GNU screen stands behind the client, or may: a tmux says who it is, screen does not.
+    pub(super) fn may_be_screen(&self) -> bool {
+        match &self.behind {
+            Behind::Screen => true,
+            Behind::HiddenTmux => self.client.termtype.is_empty() && may_be_screen(&self.client.termname),
+            Behind::Terminal(_) | Behind::Outer(_) => false,
+        }
     }
 }
 

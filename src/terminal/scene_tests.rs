@@ -19,7 +19,7 @@ fn look(variables: &[(&str, &str)], reach: Reach) -> Scene {
 fn outside_tmux_there_is_no_place() {
     let scene = look(&[("TERM", "xterm-ghostty"), ("SSH_CONNECTION", "1.2.3.4 5 6.7.8.9 22")], Reach::TmuxOnly);
     assert!(!scene.in_tmux() && scene.place().is_none() && scene.own.is_empty());
-    assert!(scene.over_ssh() && scene.client_pid().is_none());
+    assert!(scene.over_ssh(None) && !scene.over_ssh(Some(u32::MAX)), "a client decides for itself");
 }
 
 #[test]

@@ -74,8 +74,13 @@ impl Socket {
 }
 
 fn is_safe_folder(facts: &Metadata, user: u32) -> bool {
-    let guarded = facts.mode() & STICKY != 0 || facts.mode() & WRITABLE_BY_OTHERS == 0;
-    facts.is_dir() && (facts.uid() == user || (facts.uid() == 0 && guarded))
+    facts.is_dir() && is_safe(facts.uid(), facts.mode(), user)
+}
+
+/// Nobody but the user and root can replace what lies in a folder of this owner and mode.
+const fn is_safe(owner: u32, mode: u32, user: u32) -> bool {
+    let guarded = mode & STICKY != 0 || mode & WRITABLE_BY_OTHERS == 0;
+    owner == user || (owner == 0 && guarded)
 }
 
 /// Sockets of other servers of this user: beside the given one, in `$TMUX_TMPDIR/tmux-UID` and `/tmp/tmux-UID`; checked, each
@@ -137,6 +142,23 @@ mod tests {
         let link = folder.path().join("link");
         std::os::unix::fs::symlink(folder.path(), &link).expect("a link");
         assert!(Socket::checked(&link.join("default")).expect("trusted").is(&socket));
+    }
+
+    #[test]
+    fn in_a_folder_of_root_others_must_not_replace_the_socket() {
+        const USER: u32 = 1000;
+        for (owner, mode, safe) in [
+            (USER, 0o700, true),
+            (0, 0o755, true),
+            (0, 0o1777, true),
+            (0, 0o777, false),
+            (0, 0o775, false),
+            (0, 0o757, false),
+            (1001, 0o700, false),
+            (1001, 0o1777, false),
+        ] {
+            assert_eq!(is_safe(owner, mode, USER), safe, "{owner} {mode:o}");
+        }
     }
 
     #[test]

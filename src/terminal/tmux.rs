@@ -136,7 +136,9 @@ impl Caller {
         }
         let start = |program: PathBuf| self.start(&program, &socket.path, arguments);
         let by_server = self.server.clone().and_then(start);
-        let mut child = by_server.or_else(|| on_path(self.path.as_ref()?, "tmux").next().and_then(start)).ok_or(Failure::ProgramMissing)?;
+        // A folder of that name may lie before the program.
+        let by_path = || on_path(self.path.as_ref()?, "tmux").filter(|program| program.is_file()).find_map(start);
+        let mut child = by_server.or_else(by_path).ok_or(Failure::ProgramMissing)?;
         let answer = match read_answer(&mut child, until, MAX_ANSWER) {
             Answer::Complete(bytes) => Some(bytes),
             Answer::Partial(_) => None,
@@ -365,6 +367,16 @@ mod tests {
     fn the_environment_of_tmux_holds_the_locale_and_nothing_else() {
         let (caller, socket, _folder) = stand_in("/usr/bin/env | /bin/grep -v -e ^PWD= -e ^SHLVL= -e ^_=", Duration::from_secs(5));
         assert_eq!(caller.ask(&socket, &[], caller.deadline).as_deref(), Ok("LANG=C.UTF-8\n"));
+    }
+
+    #[test]
+    fn a_folder_of_that_name_does_not_hide_the_program() {
+        let (caller, socket, folder) = stand_in("echo yes", Duration::from_secs(5));
+        let before = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(before.path().join("tmux")).expect("a folder called tmux");
+        let path = std::env::join_paths([before.path(), folder.path()]).expect("a path");
+        let caller = Caller { path: Some(path), ..caller };
+        assert_eq!(caller.ask(&socket, &[], caller.deadline).as_deref(), Ok("yes\n"));
     }
 
     #[test]

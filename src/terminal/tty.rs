@@ -146,6 +146,20 @@ mod tests {
     }
 
     #[test]
+    fn a_terminal_of_another_user_is_refused() {
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("skipped: only root can give a terminal away");
+            return;
+        }
+        let pair = portable_pty::native_pty_system().openpty(portable_pty::PtySize::default()).expect("a pty");
+        let path = pair.master.tty_name().expect("a name");
+        assert!(open(&path).is_ok());
+        std::os::unix::fs::chown(&path, Some(65534), None).expect("chown");
+        assert_eq!(open(&path).map(drop), Err("belongs to another user".to_owned()));
+        assert_eq!(write(&path, b"x", Instant::now()), Err("belongs to another user".to_owned()));
+    }
+
+    #[test]
     fn a_terminal_takes_the_bytes_as_they_are() {
         use std::io::Read;
         let pair = portable_pty::native_pty_system().openpty(portable_pty::PtySize::default()).expect("a pty");

@@ -4,6 +4,22 @@ use proptest::prelude::*;
 
 use super::reader::{Notification, bells, notifications};
 
+/// Harmless characters of which GNU screen, inside a DCS, leaves ESC, BEL, `;`, CAN, `\`, ST and `]`.
+pub const LOW_BYTES: [char; 7] = ['ě', 'ć', 'Ļ', 'Ę', 'Ŝ', 'Ɯ', 'ŝ'];
+
+/// A text that GNU screen would make a second notification of, and the bytes of that one.
+pub const SECOND: &str = "Aě]777ĻnotifyĻPWNEDĻxćB";
+pub const SECOND_FORGED: &[u8] = b"\x1b]777;notify;PWNED;";
+/// The same as it must arrive behind GNU screen.
+pub const SECOND_SHOWN: &str = "A?]777?notify?PWNED?x?B";
+
+/// What GNU screen makes of a text inside a DCS: the low byte of each character.
+#[must_use]
+pub fn low_bytes(text: &[u8]) -> Vec<u8> {
+    let text = std::str::from_utf8(text).expect("UTF-8");
+    text.chars().map(|character| u8::try_from(u32::from(character) & 0xff).expect("a byte")).collect()
+}
+
 /// Texts of up to 400 characters from all of Unicode, with many that terminals take for their own.
 pub fn any_text() -> impl Strategy<Value = String> {
     let character = prop_oneof![
@@ -14,6 +30,7 @@ pub fn any_text() -> impl Strategy<Value = String> {
         2 => proptest::sample::select(vec![
             '\u{1b}', '\u{7}', ';', ':', '\\', ']', '\u{9c}', '\u{9d}', '\u{200e}', '\u{202e}', '\u{2028}', '\u{2066}', '\u{feff}', '项', '🦀', '4',
         ]),
+        2 => proptest::sample::select(LOW_BYTES.to_vec()),
     ];
     proptest::collection::vec(character, 0..400).prop_map(|characters| characters.into_iter().collect())
 }

@@ -18,6 +18,7 @@ pub(super) struct Host {
 impl Host {
     pub(super) fn new() -> Self {
         let root = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(root.path().join("home")).expect("a home");
         let variables = vec![("HOME", root.path().join("home")), ("PATH", root.path().join("bin"))];
         Self { root, variables }
     }
