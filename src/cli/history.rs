@@ -75,7 +75,7 @@ pub(super) fn rollback(arguments: &Rollback, env: &Env) -> Result<ExitCode, Erro
     }
     let config = config::load(env).config;
     let make = |store: &Store| {
-        let gathered = gather::for_uninstall(&Choice::default(), env, &config, &changes::receipts(store)?, false);
+        let gathered = gather::for_uninstall(&Choice::default(), env, &config, &changes::receipts(store)?, true);
         engine::rollback_plan(store, &gathered.claims, changes::REGISTRY, arguments.id.as_deref())
     };
     if arguments.dry_run {

@@ -6,7 +6,8 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use super::changes::{self, Ended, Manner, Shown};
-use super::{PENDING, output};
+use super::{PENDING, USAGE, output};
+use crate::agents;
 use crate::config;
 use crate::engine::effect::WATCH_PAUSE;
 use crate::engine::{FileChange, Options, Plan, Store, plan};
@@ -85,6 +86,9 @@ pub(super) struct Uninstall {
     /// Also the configuration, what is remembered, and the program
     #[arg(long, conflicts_with_all = ["claude", "cursor"])]
     purge: bool,
+    /// Whose settings; entries that are remembered go in any case
+    #[arg(long, value_enum, default_value = "user")]
+    scope: Place,
     /// Show the exact change of every file; write nothing
     #[arg(long)]
     dry_run: bool,
@@ -121,6 +125,10 @@ struct Planned {
 }
 
 pub(super) fn install(arguments: &Install, env: &Env) -> Result<ExitCode, Error> {
+    if let Some(Err(error)) = arguments.command.as_deref().map(agents::Command::verbatim) {
+        output::error(&error);
+        return Ok(ExitCode::from(USAGE));
+    }
     let config = config::load(env).config;
     let look = arguments.dry_run || arguments.check;
     let choice = |may_start| Choice {
@@ -163,6 +171,9 @@ pub(super) fn install(arguments: &Install, env: &Env) -> Result<ExitCode, Error>
         Ok(planned.plan)
     })?;
     let (notes, skipped) = extra.into_inner();
+    if let (Some(command), Ended::Committed { .. } | Ended::Nothing(_)) = (&arguments.command, &ended) {
+        gather::remember_command(env, Some(command.trim()));
+    }
     if manner.json {
         print_json(&ended, &notes, &skipped);
         return Ok(changes::status_of(&ended));
@@ -194,7 +205,8 @@ pub(super) fn install(arguments: &Install, env: &Env) -> Result<ExitCode, Error>
 
 pub(super) fn uninstall(arguments: &Uninstall, env: &Env) -> Result<ExitCode, Error> {
     let config = config::load(env).config;
-    let choice = Choice { agents: arguments.which.agents(), ..Choice::default() };
+    let project = matches!(arguments.scope, Place::Project);
+    let choice = Choice { agents: arguments.which.agents(), project, ..Choice::default() };
     let make = |store: &Store| {
         let gathered = gather::for_uninstall(&choice, env, &config, &changes::receipts(store)?, arguments.purge);
         let mut plan = plan::uninstall(&gathered.claims, store, WATCH_PAUSE);
@@ -208,9 +220,16 @@ pub(super) fn uninstall(arguments: &Uninstall, env: &Env) -> Result<ExitCode, Er
         let store = changes::store(env)?;
         return Ok(changes::only_look(&make(&store)?, env, manner, None));
     }
+    let mut forgotten = gather::forgotten_mutes(&choice, env, &config, &changes::receipts(&changes::store(env)?)?);
     let ended = changes::carry_out(manner, env, &make)?;
+    if !matches!(ended, Ended::Committed { .. }) {
+        forgotten.clear();
+    }
+    if matches!(ended, Ended::Committed { .. } | Ended::Nothing(_)) && choice.agents.is_empty() {
+        gather::remember_command(env, None);
+    }
     if manner.json {
-        print_json(&ended, &[], &[]);
+        print_json(&ended, &forgotten, &[]);
     } else {
         match &ended {
             Ended::Committed { id, plan } => {
@@ -222,6 +241,9 @@ pub(super) fn uninstall(arguments: &Uninstall, env: &Env) -> Result<ExitCode, Er
             Ended::Declined => output::line("nothing was written"),
             Ended::Failed(_) => {}
         }
+    }
+    if !manner.json {
+        forgotten.iter().for_each(|note| output::note(note));
     }
     if arguments.purge && matches!(ended, Ended::Committed { .. } | Ended::Nothing(_)) {
         purge(env)?;

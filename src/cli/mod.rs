@@ -22,6 +22,7 @@ use crate::error::Error;
 
 /// Status codes beside 0 and that of wrong usage, 2.
 const FAILED: u8 = 1;
+const USAGE: u8 = 2;
 const CONFLICT: u8 = 3;
 const INCOMPLETE: u8 = 4;
 const PENDING: u8 = 5;

@@ -8,7 +8,7 @@ use super::effect::{DeleteLater, Effect};
 use super::journal::{Kind, RECEIPTS};
 use super::receipt::{Receipt, Receipts};
 use super::store::{Store, hash};
-use super::{Edit, Memory, Note, Options, Refusal, put, take};
+use super::{Edit, Memory, Note, Options, Refusal, inspect, put, take};
 use crate::claim::{Claim, Content, Shape};
 use crate::files::{self, Attributes, Target, Trouble};
 
@@ -128,7 +128,18 @@ fn install_one(claim: &Claim, target: &Target, receipt: Option<&Receipt>, store:
     };
     let spliced = match put(&claim.content, current, &memory, options) {
         Ok(spliced) => spliced,
-        Err(refusal) => return plan.refuse(claim, refusal),
+        Err(refusal) => {
+            // The original was refused as well and edited by force (comments, say): with everything in place there is nothing
+            // to refuse. What the person added since is another matter.
+            let complete = current.is_some_and(|current| inspect(&claim.content, current).is_ok_and(|found| found.is_complete()));
+            let was_forced =
+                memory.base.as_deref().is_some_and(|base| put(&claim.content, Some(base), &Memory::default(), options).is_err());
+            if !complete || !was_forced {
+                return plan.refuse(claim, refusal);
+            }
+            plan.notes.push((claim.path.clone(), Note { position: refusal.position, text: refusal.what }));
+            return plan.unchanged.push(Unchanged { owner: claim.owner.to_owned(), path: claim.path.clone() });
+        }
     };
     plan.notes.extend(spliced.notes.into_iter().map(|note| (claim.path.clone(), note)));
     if current == Some(spliced.content.as_slice()) {

@@ -77,12 +77,26 @@ impl Store {
                 return Err(io::Error::new(io::ErrorKind::NotFound, "the home folder does not exist"));
             }
             for folder in missing.iter().rev() {
-                files::create_private_folder(folder)?;
-                // An intent is only durable if the way to it is.
-                files::sync_folder(folder.parent().unwrap_or(Path::new("/")))?;
+                // Durable, as an intent is only if the way to it is; and its HOME's owner's, should root do this for somebody.
+                files::create_folder(folder, self.owners)?;
             }
         }
         Ok(())
+    }
+
+    /// Where root has worked in another one's home: what is remembered there is theirs. Errors leave it to the next time.
+    pub(super) fn give_to_owner(&self) {
+        let Some((uid, gid)) = self.owners.of_new_file(self.folder.parent().unwrap_or(&self.folder)) else { return };
+        let mut folders = vec![self.folder.clone()];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+                let path = entry.path();
+                let _ = std::os::unix::fs::lchown(&path, Some(uid), Some(gid));
+                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    folders.push(path);
+                }
+            }
+        }
     }
 
     /// What was installed so far; nothing where the file is missing or damaged: uninstalling then goes by what the files hold.

@@ -85,7 +85,9 @@ pub fn with_lock_for<T>(patience: Duration, store: &Store, registry: &Registry, 
         }
         Stopped::Incomplete { folder: store.transaction(&unsettled.id), reason: unsettled.reason }
     })?;
-    Ok(work(&Locked { store, registry, recovered, _lock: lock }))
+    let worked = work(&Locked { store, registry, recovered, _lock: lock });
+    store.give_to_owner();
+    Ok(worked)
 }
 
 impl Locked<'_> {

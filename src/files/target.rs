@@ -37,7 +37,8 @@ impl Owners {
 
     /// Whom a new file in this folder should belong to, where that is somebody else: root does not leave files of its own in
     /// the home folder of a user.
-    pub(super) fn of_new_file(self, folder: &Path) -> Option<(u32, u32)> {
+    #[must_use]
+    pub fn of_new_file(self, folder: &Path) -> Option<(u32, u32)> {
         let metadata = std::fs::metadata(folder).ok()?;
         (metadata.uid() != self.effective && self.allow(metadata.uid())).then(|| (metadata.uid(), metadata.gid()))
     }

@@ -5,17 +5,20 @@ use std::path::{Path, PathBuf};
 
 use super::{project, target};
 use crate::agents::{self, Agent, Command, Request, Scope};
-use crate::claim::{Claim, Content, Hooks, MARK, Whole};
+use crate::claim::{Claim, Content, Hooks, MARK, Over, Whole};
 use crate::config::{self, Config};
 use crate::engine::{Conflict, Receipts, Refusal};
 use crate::environment::Env;
 use crate::error::Error;
+use crate::files;
 use crate::state::{State, VersionCache};
 
 /// Owner of the configuration file.
 pub const CONFIG: &str = "config";
 /// Owner of the program itself.
 pub const BINARY: &str = "binary";
+/// Of a remembered `--command`, in bytes.
+const LONGEST_COMMAND: u64 = 4096;
 /// Mode of a configuration that is made: it may hold secrets one day.
 const PRIVATE: u32 = 0o600;
 
@@ -54,7 +57,9 @@ pub fn for_install(choice: &Choice, env: &Env, config: &Config) -> Result<Gather
     let running = std::env::current_exe()
         .map_err(|error| Error::new("the running program is not known").because(error.to_string()).hint("run it by its path"))?;
     let placement = target::placement(env, &running)?;
-    let command = match &choice.command {
+    // What the person gave once counts until they give another one.
+    let remembered = remembered_command(env).filter(|_| choice.command.is_none());
+    let command = match choice.command.as_ref().or(remembered.as_ref()) {
         Some(text) => Command::verbatim(text)?,
         None => Command::of_program(placement.program())?,
     };
@@ -76,13 +81,37 @@ pub fn for_install(choice: &Choice, env: &Env, config: &Config) -> Result<Gather
     if gathered.claims.is_empty() && gathered.conflicts.is_empty() {
         return Ok(gathered);
     }
-    if choice.command.is_none() {
+    if choice.command.is_none() && remembered.is_none() {
         gathered.notes.extend(target::dotfiles_hint(&gathered.claims).filter(|_| scope == Scope::User));
     }
     gathered.notes.extend(target::path_hint(env, &placement));
     gathered.claims.extend(placement.claim()?);
     gathered.claims.extend(config_claim(env));
     Ok(gathered)
+}
+
+/// Where `--command` is remembered.
+fn command_file(env: &Env) -> Option<PathBuf> {
+    Some(env.state_folder()?.join("install/command"))
+}
+
+/// The last `--command` of an installation, if it still is one.
+fn remembered_command(env: &Env) -> Option<String> {
+    let text = files::read_small(&command_file(env)?, LONGEST_COMMAND).ok().and_then(|bytes| String::from_utf8(bytes).ok())?;
+    Command::verbatim(&text).is_ok().then_some(text)
+}
+
+/// Remembers `--command` after an installation; `None` forgets it, after everything was taken out. Not durable: at worst the
+/// next installation writes the program's path.
+pub fn remember_command(env: &Env, command: Option<&str>) {
+    let Some(path) = command_file(env) else { return };
+    if remembered_command(env).as_deref() == command {
+        return;
+    }
+    let _ = match command {
+        Some(text) => files::replace(&path, text.as_bytes(), PRIVATE),
+        None => files::remove_if_there(&path).map(|_| ()),
+    };
 }
 
 /// For `uninstall`: everything that an agent may have, and everything that was written down. `purge`: the configuration and the
@@ -119,12 +148,36 @@ pub fn for_uninstall(choice: &Choice, env: &Env, config: &Config, receipts: &Rec
     if purge {
         let ours = receipts.files.iter().filter(|receipt| [CONFIG, BINARY].contains(&receipt.owner.as_str()));
         gathered.claims.extend(ours.map(|receipt| whole(if receipt.owner == CONFIG { CONFIG } else { BINARY }, &receipt.path)));
+        // Placed by hand or by an installer, it has no receipt.
+        let local = env.home().map(|home| home.join(".local/bin/agent-notify")).filter(|path| path.symlink_metadata().is_ok());
+        if let Some(path) = local.filter(|path| !gathered.claims.iter().any(|claim| claim.path == *path)) {
+            gathered.claims.push(whole(BINARY, &path));
+        }
         let path = env.config_folder().map(|folder| folder.join(config::FILE));
         if let Some(path) = path.filter(|path| !gathered.claims.iter().any(|claim| claim.path == *path)) {
             gathered.claims.push(whole(CONFIG, &path));
         }
     }
     gathered
+}
+
+/// Agents' own notifications that may stay switched off: where nothing is remembered, nobody knows whether it was us.
+#[must_use]
+pub fn forgotten_mutes(choice: &Choice, env: &Env, config: &Config, receipts: &Receipts) -> Vec<String> {
+    let claims = for_uninstall(choice, env, config, receipts, false).claims;
+    let unknown = claims.iter().filter(|claim| receipts.get(claim.owner, &claim.path).is_none());
+    let muted = unknown.filter_map(|claim| {
+        let Content::Hooks(hooks) = &claim.content else { return None };
+        let text = std::fs::read_to_string(&claim.path).ok()?;
+        let setting = hooks.settings.iter().find(|setting| setting.over == Over::Replace && text.contains(&setting.value.to_string()))?;
+        Some(format!(
+            "{} may keep {} = {}: what was there before is not remembered; remove it by hand if you did not set it",
+            claim.path.display(),
+            setting.key,
+            setting.value
+        ))
+    });
+    muted.collect()
 }
 
 /// A file that goes as a whole: the program also where another version of it has taken its place.

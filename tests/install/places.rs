@@ -228,7 +228,6 @@ fn root_leaves_no_file_of_its_own_in_somebodys_home() {
 
 /// Else that person has no way to their own `.local` any more, and their next installation cannot take the lock.
 #[test]
-#[ignore = "the folders of the state belong to root, with mode 0700"]
 fn what_root_remembers_for_somebody_belongs_to_them() {
     if !is_root() {
         return skip("only root can write for somebody else");

@@ -36,14 +36,12 @@ fn a_changed_configuration_is_pending_until_it_is_installed() {
 }
 
 #[test]
-#[ignore = "an entry with the matcher Bash counts as edited by the person once nothing with that matcher is wanted"]
 fn a_tool_event_goes_when_it_is_switched_off() {
     changes_and_back(&[("events.tool", "true", &["PostToolUse[Bash]"], &["stop", "afterShellExecution"])]);
 }
 
 /// From Bash alone to every tool, and back.
 #[test]
-#[ignore = "an entry with the matcher Bash counts as edited by the person once nothing with that matcher is wanted"]
 fn an_own_entry_may_change_its_matcher() {
     let host = Host::empty().with_claude();
     host.run(&["config", "set", "events.tool", "true"]).success();
@@ -96,7 +94,6 @@ fn changes_and_back(cases: &[Case]) {
 }
 
 #[test]
-#[ignore = "an entry with the matcher Bash counts as edited by the person once nothing with that matcher is wanted"]
 fn the_persons_own_hooks_of_an_event_stay_when_ours_goes() {
     let host = Host::empty().with_claude();
     let own = json!({ "hooks": { "PostToolUse": [{ "matcher": "Bash", "hooks": [{ "type": "command", "command": "x" }] }] } });

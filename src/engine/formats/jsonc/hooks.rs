@@ -97,7 +97,7 @@ fn standing(entry: &Node, event: &str, group: Option<&Node>, hooks: &Hooks) -> O
     } else if timeout.is_some_and(|timeout| !is_usual(timeout)) {
         Standing::Edited("its timeout is another one")
     } else if !matches_group(group, wanted) {
-        Standing::Edited(ANOTHER_MATCHER)
+        if has_shipped_matcher(group, event) { Standing::Misplaced } else { Standing::Edited(ANOTHER_MATCHER) }
     } else if wanted.is_some_and(|wanted| is_exactly(entry, &object(wanted, hooks.shape))) {
         Standing::Current
     } else {
@@ -113,6 +113,12 @@ fn matches_group(group: Option<&Node>, wanted: Option<&Entry>) -> bool {
         Some(wanted) => matcher.and_then(Node::text) == Some(wanted),
         None => everything,
     }
+}
+
+/// A matcher that some configuration of ours asks for: PostToolUse stands for shell commands only, or for every tool.
+fn has_shipped_matcher(group: Option<&Node>, event: &str) -> bool {
+    let matcher = group.and_then(|group| group.get("matcher"));
+    event == "PostToolUse" && matcher.is_none_or(|matcher| matches!(matcher.text(), Some("Bash" | "" | "*")))
 }
 
 fn has_duplicates(node: &Node) -> bool {
