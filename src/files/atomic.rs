@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FallocateFlags, RenameFlags};
+use rustix::fs::RenameFlags;
 use rustix::io::Errno;
 
 use super::attributes::Attributes;
@@ -159,7 +159,7 @@ fn overwrite(target: &Path, content: &[u8]) -> Result<(), Trouble> {
     let size = u64::try_from(content.len()).unwrap_or(u64::MAX);
     // A full disk is better found before the first byte. Not every file system can tell.
     fault::point("fallocate").map_err(failed("write"))?;
-    if size > 0 && rustix::fs::fallocate(&file, FallocateFlags::KEEP_SIZE, 0, size) == Err(Errno::NOSPC) {
+    if size > 0 && reserve(&file, size) == Err(Errno::NOSPC) {
         return Err(Trouble::at("write", &Errno::NOSPC.into()));
     }
     if let Err(error) = fault::point("half a write") {
@@ -169,6 +169,17 @@ fn overwrite(target: &Path, content: &[u8]) -> Result<(), Trouble> {
     fault::point("pwrite").and_then(|()| file.write_all_at(content, 0)).map_err(failed("write"))?;
     fault::point("ftruncate").and_then(|()| file.set_len(size)).map_err(failed("truncate"))?;
     sync(&file).map_err(failed("fsync"))
+}
+
+#[cfg(target_os = "linux")]
+fn reserve(file: &File, size: u64) -> rustix::io::Result<()> {
+    rustix::fs::fallocate(file, rustix::fs::FallocateFlags::KEEP_SIZE, 0, size)
+}
+
+/// What macOS offers counts from the end of the file, whose whole size would have to be free once more.
+#[cfg(target_os = "macos")]
+fn reserve(_: &File, _: u64) -> rustix::io::Result<()> {
+    Ok(())
 }
 
 /// Whether `current` is what interrupted overwritings in place leave, of `before` by `after` and back again: at every place a byte

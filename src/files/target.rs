@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Access, AtFlags, IFlags, Mode, OFlags, StatxAttributes, StatxFlags};
+use rustix::fs::{Access, AtFlags, Mode, OFlags};
 
 use super::Trouble;
 use super::attributes::{self, Attributes};
@@ -134,10 +134,20 @@ fn may(path: &Path, access: Access) -> bool {
 }
 
 /// By the inode's flags, where the file system has them.
+#[cfg(target_os = "linux")]
 fn is_immutable(path: &Path) -> bool {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let Ok(file) = rustix::fs::open(path, flags, Mode::empty()) else { return false };
-    rustix::fs::ioctl_getflags(&file).is_ok_and(|flags| flags.intersects(IFlags::IMMUTABLE | IFlags::APPEND))
+    let immutable = rustix::fs::IFlags::IMMUTABLE | rustix::fs::IFlags::APPEND;
+    rustix::fs::ioctl_getflags(&file).is_ok_and(|flags| flags.intersects(immutable))
+}
+
+/// By the flags that `chflags` sets: uchg, uappnd, schg and sappnd.
+#[cfg(target_os = "macos")]
+fn is_immutable(path: &Path) -> bool {
+    use std::os::macos::fs::MetadataExt;
+    const IMMUTABLE: u32 = 0x2 | 0x4 | 0x2_0000 | 0x4_0000;
+    std::fs::metadata(path).is_ok_and(|metadata| metadata.st_flags() & IMMUTABLE != 0)
 }
 
 /// The regular file at a path without links; `None` if there is nothing.
@@ -170,9 +180,16 @@ pub(super) fn read(path: &Path) -> Result<Option<Existing>, Trouble> {
 }
 
 /// A file that is a mount of its own, as containers have them. Known since Linux 5.8; before, the rename says EBUSY.
+#[cfg(target_os = "linux")]
 fn is_mount(file: &File) -> bool {
-    rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS)
-        .is_ok_and(|found| found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
+    rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, rustix::fs::StatxFlags::BASIC_STATS)
+        .is_ok_and(|found| found.stx_attributes.contains(rustix::fs::StatxAttributes::MOUNT_ROOT))
+}
+
+/// Mounts are of folders only.
+#[cfg(target_os = "macos")]
+fn is_mount(_: &File) -> bool {
+    false
 }
 
 fn kind(file_type: std::fs::FileType) -> &'static str {
