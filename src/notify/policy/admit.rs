@@ -105,4 +105,16 @@ mod tests {
         suppress: state only: a turn has started
         "#);
     }
+
+    #[test]
+    fn every_kind_is_switched_by_its_own_key_and_by_no_other() {
+        let kinds = [Kind::Stop, Kind::Input, Kind::Error, Kind::Idle, Kind::Tool];
+        for off in kinds {
+            let config: String = kinds.iter().map(|kind| format!("events.{kind} = {}\n", *kind != off)).collect();
+            for kind in kinds {
+                let expected = if kind == off { format!("suppress: events.{kind} is off") } else { kind.to_string() };
+                assert_eq!(verdict(&config, &Signal::Attention(kind), |_| ()), expected, "without {off}");
+            }
+        }
+    }
 }
