@@ -15,9 +15,6 @@ use crate::error::Error;
 use crate::files;
 use crate::install::gather;
 
-/// Mode of a file that is made here: it may hold secrets.
-const PRIVATE: u32 = 0o600;
-
 #[derive(Subcommand)]
 pub(super) enum Action {
     /// Where the file is
@@ -145,7 +142,7 @@ fn write(path: &Path, env: &Env, change: &Change<'_>) -> Result<ExitCode, Error>
         if let Some(after) = after {
             let receipt = changes::receipts(store)?.get(gather::CONFIG, path).cloned();
             let (before, after) = (before.map(String::into_bytes), Some(after.into_bytes()));
-            plan.changes.push(FileChange { receipt, ..FileChange::plain(gather::CONFIG, path, before, after, PRIVATE) });
+            plan.changes.push(FileChange { receipt, ..FileChange::plain(gather::CONFIG, path, before, after, files::PRIVATE) });
         }
         Ok(plan)
     };

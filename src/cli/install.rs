@@ -10,7 +10,7 @@ use super::{PENDING, USAGE, output};
 use crate::agents;
 use crate::config;
 use crate::engine::effect::WATCH_PAUSE;
-use crate::engine::{FileChange, Options, Plan, Store, plan};
+use crate::engine::{FileChange, Options, Plan, Receipts, Store, plan};
 use crate::environment::Env;
 use crate::error::Error;
 use crate::install::gather::{self, Choice, Gathered};
@@ -208,10 +208,11 @@ pub(super) fn uninstall(arguments: &Uninstall, env: &Env) -> Result<ExitCode, Er
     let project = matches!(arguments.scope, Place::Project);
     let choice = Choice { agents: arguments.which.agents(), project, ..Choice::default() };
     let make = |store: &Store| {
-        let gathered = gather::for_uninstall(&choice, env, &config, &changes::receipts(store)?, arguments.purge);
+        let receipts = changes::receipts(store)?;
+        let gathered = gather::for_uninstall(&choice, env, &config, &receipts, arguments.purge);
         let mut plan = plan::uninstall(&gathered.claims, store, WATCH_PAUSE);
         if arguments.purge {
-            take_configuration(&mut plan, store, env);
+            take_configuration(&mut plan, &receipts, env);
         }
         Ok(plan)
     };
@@ -241,8 +242,6 @@ pub(super) fn uninstall(arguments: &Uninstall, env: &Env) -> Result<ExitCode, Er
             Ended::Declined => output::line("nothing was written"),
             Ended::Failed(_) => {}
         }
-    }
-    if !manner.json {
         forgotten.iter().for_each(|note| output::note(note));
     }
     if arguments.purge && matches!(ended, Ended::Committed { .. } | Ended::Nothing(_)) {
@@ -252,13 +251,12 @@ pub(super) fn uninstall(arguments: &Uninstall, env: &Env) -> Result<ExitCode, Er
 }
 
 /// The configuration goes, whatever the person wrote into it since; a link, and what it leads to, is their own.
-fn take_configuration(plan: &mut Plan, store: &Store, env: &Env) {
-    let Some(path) = env.config_folder().map(|folder| folder.join(config::FILE)) else { return };
+fn take_configuration(plan: &mut Plan, receipts: &Receipts, env: &Env) {
+    let Some(path) = config::path(env) else { return };
     let is_file = path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
     let Some(bytes) = is_file.then(|| std::fs::read(&path).ok()).flatten() else { return };
     plan.unchanged.retain(|same| same.path != path);
-    let emptied =
-        store.receipts().unwrap_or_default().get(gather::CONFIG, &path).map(|receipt| receipt.folders.clone()).unwrap_or_default();
+    let emptied = receipts.get(gather::CONFIG, &path).map(|receipt| receipt.folders.clone()).unwrap_or_default();
     let removal = FileChange { emptied, ..FileChange::plain(gather::CONFIG, &path, Some(bytes), None, 0) };
     plan.changes.retain(|change| change.path != path);
     plan.changes.push(removal);
@@ -288,6 +286,10 @@ fn say(notes: &[String], skipped: &[(&'static str, &'static str)]) {
     notes.iter().for_each(|note| output::note(note));
 }
 
+pub(super) fn skipped_json(skipped: &[(&'static str, &'static str)]) -> serde_json::Value {
+    skipped.iter().map(|(agent, reason)| json!({ "agent": agent, "reason": reason })).collect()
+}
+
 fn print_json(ended: &Ended, notes: &[String], skipped: &[(&'static str, &'static str)]) {
     let (id, shown) = match ended {
         Ended::Committed { id, plan } => (Some(id), plan),
@@ -295,9 +297,8 @@ fn print_json(ended: &Ended, notes: &[String], skipped: &[(&'static str, &'stati
         Ended::Declined | Ended::Failed(_) => return,
     };
     let mut value = shown.json();
-    let skipped: Vec<_> = skipped.iter().map(|(agent, reason)| json!({ "agent": agent, "reason": reason })).collect();
     value["transaction"] = json!(id);
-    value["skipped"] = json!(skipped);
+    value["skipped"] = skipped_json(skipped);
     if let Some(list) = value["notes"].as_array_mut() {
         list.extend(notes.iter().map(|note| json!(note)));
     }

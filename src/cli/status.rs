@@ -31,7 +31,7 @@ pub(super) fn run(arguments: &Arguments, env: &Env) -> Result<ExitCode, Error> {
     let agents: Vec<_> = gathered.claims.iter().filter_map(|claim| agent(claim, env, &log)).collect();
     let pending: Vec<_> = engine::pending(&store).into_iter().map(|(journal, _)| journal.id).collect();
     if arguments.json {
-        let skipped: Vec<_> = gathered.skipped.iter().map(|(agent, reason)| json!({ "agent": agent, "reason": reason })).collect();
+        let skipped = install::skipped_json(&gathered.skipped);
         output::json(&json!({ "agents": agents, "skipped": skipped, "notes": gathered.notes, "interrupted": pending }));
         return Ok(ExitCode::SUCCESS);
     }

@@ -7,7 +7,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::keys::{KEYS, Key};
 use super::value::Value;
-use super::{Config, FILE, is_secret};
+use super::{Config, is_secret};
 use crate::environment::Env;
 use crate::files;
 
@@ -36,7 +36,7 @@ pub struct Loaded {
 /// Loads the person's file; an absent one is all defaults.
 #[must_use]
 pub fn load(env: &Env) -> Loaded {
-    let path = env.config_folder().map(|folder| folder.join(FILE));
+    let path = super::path(env);
     let (config, warnings) = path.as_deref().map_or_else(|| (Config::default(), Vec::new()), load_file);
     Loaded { config, warnings, path }
 }

@@ -19,11 +19,18 @@ pub use quiet::QuietHours;
 pub use render::{effective, template};
 pub use value::parse_duration;
 
+use crate::environment::Env;
 use crate::event::Kind;
 use crate::protocol::Protocol;
 
 /// The file's name in the configuration folder.
-pub const FILE: &str = "config.toml";
+const FILE: &str = "config.toml";
+
+/// Where the file is or would be; `None` without HOME and XDG_CONFIG_HOME.
+#[must_use]
+pub fn path(env: &Env) -> Option<PathBuf> {
+    Some(env.config_folder()?.join(FILE))
+}
 
 /// Every setting; [`KEYS`] lists them for people.
 #[derive(Clone, Debug, PartialEq)]

@@ -12,8 +12,6 @@ use super::{Edit, Memory, Note, Options, Refusal, inspect, put, take};
 use crate::claim::{Claim, Content, Shape};
 use crate::files::{self, Attributes, Target, Trouble};
 
-/// Mode of a new file among others' entries: it may hold secrets one day.
-const PRIVATE: u32 = 0o600;
 /// What Cursor reads as "no hooks at all".
 const EMPTIED: &[u8] = b"{\n  \"version\": 1,\n  \"hooks\": {}\n}\n";
 
@@ -155,7 +153,7 @@ fn install_one(claim: &Claim, target: &Target, receipt: Option<&Receipt>, store:
     let (mode, edit) = match &claim.content {
         // Its edit would be the file once more.
         Content::Whole(whole) => (whole.mode, None),
-        Content::Hooks(_) => (PRIVATE, edit(base.as_deref().unwrap_or_default(), &spliced.content)),
+        Content::Hooks(_) => (files::PRIVATE, edit(base.as_deref().unwrap_or_default(), &spliced.content)),
     };
     let mut folders = receipt.map(|receipt| receipt.folders.clone()).unwrap_or_default();
     folders.extend(target.missing.iter().filter(|folder| !folders.contains(folder)).cloned().collect::<Vec<_>>());
@@ -240,7 +238,8 @@ fn uninstall_one(claim: &Claim, target: &Target, receipt: Option<&Receipt>, stor
             emptied = folders;
         }
     }
-    plan.changes.push(FileChange { emptied, ..FileChange::plain(claim.owner, &claim.path, current.map(<[u8]>::to_vec), after, PRIVATE) });
+    plan.changes
+        .push(FileChange { emptied, ..FileChange::plain(claim.owner, &claim.path, current.map(<[u8]>::to_vec), after, files::PRIVATE) });
 }
 
 /// `None`: a conflict, since guessing what is installed would lose what uninstalling needs.

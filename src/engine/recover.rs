@@ -115,7 +115,7 @@ fn undo_step(store: &Store, step: &Step) -> Result<bool, Trouble> {
         for folder in &target.missing {
             files::create_folder(folder, store.owners()).map_err(failed)?;
         }
-        let new = step.before.as_ref().map_or(New::Mode(0o600), |before| New::As(&before.attributes));
+        let new = step.before.as_ref().map_or(New::Mode(files::PRIVATE), |before| New::As(&before.attributes));
         let (path, temporary, after) = (&step.target, &step.temporary, before.as_deref());
         let change = Change { path, target: &step.target, temporary, before: current, after, new, owners: store.owners() };
         match files::change(&change) {

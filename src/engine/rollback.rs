@@ -14,9 +14,6 @@ use crate::claim::{Claim, Content};
 use crate::error::Error;
 use crate::files::{self, Attributes, Target, Trouble};
 
-/// Mode of a file that comes back where its own is not known.
-const PRIVATE: u32 = 0o600;
-
 /// What it takes to undo the newest committed transaction, or all down to `id` and that one too. `claims` tell in which format a
 /// file is where it was edited since; a file without a claim is then not judged by its format.
 ///
@@ -136,7 +133,7 @@ impl Undoing {
                 "undo your edit, or edit the file by hand: `agent-notify uninstall` takes only our entries out",
             ),
             Ok(()) => {
-                let plain = FileChange::plain(&owner, &path, before, self.now, PRIVATE);
+                let plain = FileChange::plain(&owner, &path, before, self.now, files::PRIVATE);
                 return plan.changes.push(FileChange { attributes: self.attributes, emptied: self.emptied, ..plain });
             }
         };

@@ -13,8 +13,6 @@ use super::receipt::Receipts;
 use crate::environment::Env;
 use crate::files::{self, Owners};
 
-/// Mode of every file in here.
-const PRIVATE: u32 = 0o600;
 /// Folders that may be made: `~/.local/state/agent-notify/install/txn`, but no HOME.
 const MOST_MISSING: usize = 5;
 /// Transactions that are kept.
@@ -176,7 +174,7 @@ impl Store {
 
     /// Leaves a mark in a transaction's folder; durable when it returns.
     pub(super) fn mark(&self, id: &str, mark: &str, text: &str) -> io::Result<()> {
-        files::replace(&self.transaction(id).join(mark), text.as_bytes(), PRIVATE)
+        files::replace(&self.transaction(id).join(mark), text.as_bytes(), files::PRIVATE)
     }
 
     /// Leaves a mark that may be lost with the power: what it says can be found out again.
@@ -235,7 +233,7 @@ impl Store {
             all.entry(step.path.clone()).or_insert_with(|| step.before.as_ref().map(|before| before.hash.clone()));
         }
         if all != known {
-            files::replace(&path, &serde_json::to_vec_pretty(&all)?, PRIVATE)?;
+            files::replace(&path, &serde_json::to_vec_pretty(&all)?, files::PRIVATE)?;
         }
         Ok(all)
     }

@@ -18,8 +18,6 @@ use crate::files::{self, Busy, Change, Lock, New, Trouble};
 pub const PATIENCE: Duration = Duration::from_secs(10);
 /// Of the journal's form.
 const VERSION: u32 = 1;
-/// Mode of our own files.
-const PRIVATE: u32 = 0o600;
 
 /// How a transaction ended.
 #[derive(Debug)]
@@ -180,7 +178,7 @@ impl<'locked> Transaction<'locked> {
         let there = store.receipts_bytes().map_err(unreadable)?;
         let wanted = receipts.text().map_err(own)?;
         if wanted != there && wanted != before.text().map_err(own)? {
-            changes.push(FileChange::plain(RECEIPTS, &store.receipts_path(), there, wanted, PRIVATE));
+            changes.push(FileChange::plain(RECEIPTS, &store.receipts_path(), there, wanted, files::PRIVATE));
         }
         if changes.is_empty() && self.plan.effects.is_empty() {
             return Ok(None);

@@ -23,6 +23,9 @@ pub use resolve::resolve;
 pub use target::{Existing, Owners, Target, look};
 pub use trouble::Trouble;
 
+/// Mode of a file that is made here, where no other one is known: it may hold secrets.
+pub const PRIVATE: u32 = 0o600;
+
 /// Creates a folder of our own, mode 0700, and up to three missing ones above it: `~/.local/state` is made, a HOME that does
 /// not exist is not. An existing folder stays as it is.
 ///

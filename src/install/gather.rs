@@ -19,8 +19,6 @@ pub const CONFIG: &str = "config";
 pub const BINARY: &str = "binary";
 /// Of a remembered `--command`, in bytes.
 const LONGEST_COMMAND: u64 = 4096;
-/// Mode of a configuration that is made: it may hold secrets one day.
-const PRIVATE: u32 = 0o600;
 
 /// What the person asked for.
 #[derive(Clone, Debug, Default)]
@@ -109,7 +107,7 @@ pub fn remember_command(env: &Env, command: Option<&str>) {
         return;
     }
     let _ = match command {
-        Some(text) => files::replace(&path, text.as_bytes(), PRIVATE),
+        Some(text) => files::replace(&path, text.as_bytes(), files::PRIVATE),
         None => files::remove_if_there(&path).map(|_| ()),
     };
 }
@@ -123,8 +121,8 @@ pub fn for_uninstall(choice: &Choice, env: &Env, config: &Config, receipts: &Rec
     if let Ok(command) = Command::verbatim("agent-notify") {
         let scope = scope(choice).unwrap_or(Scope::User);
         let every = Choice { keep_builtin: false, may_start: false, ..choice.clone() };
+        let cache = VersionCache::of(&State::of(env));
         for agent in chosen(&every) {
-            let cache = VersionCache::of(&State::of(env));
             let request = Request { env, config, command: &command, scope: &scope, keep_builtin: false, may_start: false, cache: &cache };
             if let Some(wanted) = agent.wanted(&request) {
                 gathered.claims.extend(wanted.claims);
@@ -153,8 +151,7 @@ pub fn for_uninstall(choice: &Choice, env: &Env, config: &Config, receipts: &Rec
         if let Some(path) = local.filter(|path| !gathered.claims.iter().any(|claim| claim.path == *path)) {
             gathered.claims.push(whole(BINARY, &path));
         }
-        let path = env.config_folder().map(|folder| folder.join(config::FILE));
-        if let Some(path) = path.filter(|path| !gathered.claims.iter().any(|claim| claim.path == *path)) {
+        if let Some(path) = config::path(env).filter(|path| !gathered.claims.iter().any(|claim| claim.path == *path)) {
             gathered.claims.push(whole(CONFIG, &path));
         }
     }
@@ -183,17 +180,17 @@ pub fn forgotten_mutes(choice: &Choice, env: &Env, config: &Config, receipts: &R
 /// A file that goes as a whole: the program also where another version of it has taken its place.
 fn whole(owner: &'static str, path: &Path) -> Claim {
     let mark: &[u8] = if owner == BINARY { MARK.as_bytes() } else { b"" };
-    Claim { owner, path: path.to_owned(), content: Content::Whole(Whole { bytes: Vec::new(), mode: PRIVATE, mark }) }
+    Claim { owner, path: path.to_owned(), content: Content::Whole(Whole { bytes: Vec::new(), mode: files::PRIVATE, mark }) }
 }
 
 /// Made where there is none; a person's own is never touched.
 fn config_claim(env: &Env) -> Option<Claim> {
-    let path = env.config_folder()?.join(config::FILE);
+    let path = config::path(env)?;
     let bytes = config::template().into_bytes();
     path.symlink_metadata().is_err().then(|| Claim {
         owner: CONFIG,
         path,
-        content: Content::Whole(Whole { bytes, mode: PRIVATE, mark: b"" }),
+        content: Content::Whole(Whole { bytes, mode: files::PRIVATE, mark: b"" }),
     })
 }
 

@@ -85,7 +85,7 @@ impl VersionCache {
         content.versions.push(Known { key, version });
         let surplus = content.versions.len().saturating_sub(MOST);
         content.versions.drain(..surplus);
-        files::replace(file, &serde_json::to_vec(&content)?, 0o600)
+        files::replace(file, &serde_json::to_vec(&content)?, files::PRIVATE)
     }
 
     fn read(&self) -> Content {
