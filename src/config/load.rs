@@ -1,5 +1,6 @@
 //! Reading the file: whatever is right counts, whatever is wrong has its default and a warning with its place.
 
+use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -7,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::keys::{KEYS, Key};
 use super::value::Value;
-use super::{Config, is_secret};
+use super::{Config, FILE, is_secret};
 use crate::environment::Env;
 use crate::files;
 
@@ -22,6 +23,13 @@ pub struct Warning {
     /// 1-based, in characters.
     pub column: usize,
     pub message: String,
+}
+
+/// With the file's name and the place in it, as the log has it.
+impl fmt::Display for Warning {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{FILE}:{}:{}: {}", self.line, self.column, self.message)
+    }
 }
 
 /// The configuration in force.

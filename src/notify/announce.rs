@@ -75,8 +75,7 @@ pub(crate) fn announce(announcement: &Announcement, env: &Env) -> Report {
     let sending = Sending { message: &message, kind, config, from_hook: false };
     let delivered = view.deliver(&sending);
 
-    let warnings: Vec<_> =
-        loaded.warnings.iter().map(|warning| format!("config.toml:{}:{}: {}", warning.line, warning.column, warning.message)).collect();
+    let warnings: Vec<_> = loaded.warnings.iter().map(ToString::to_string).collect();
     log(&event, kind, &message, &delivered, &warnings, now, env);
     Report {
         settled: delivered.reached() || delivered.detached || delivered.reason.is_some(),

@@ -133,9 +133,7 @@ fn describe(parsed: &Parsed, now: u64, mut notes: Vec<String>) -> Entry {
 }
 
 fn note_warnings(entry: &mut Entry, loaded: &Loaded) {
-    entry
-        .notes
-        .extend(loaded.warnings.iter().map(|warning| format!("config.toml:{}:{}: {}", warning.line, warning.column, warning.message)));
+    entry.notes.extend(loaded.warnings.iter().map(ToString::to_string));
 }
 
 fn record(entry: &mut Entry, decision: Decision) {
